@@ -5,7 +5,7 @@ use crate::{Result, bail, ensure};
 use smallvec::SmallVec;
 
 /// Sizes, strides and the position of the first element, all in elements.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Sizes.
     pub dims: Dims,
@@ -13,6 +13,18 @@ pub struct Layout {
     pub strides: Strides,
     /// Position of the element with all indexes zero.
     pub offset: usize,
+}
+
+impl Clone for Layout {
+    /// Copies slices whole: the derived form goes element by element.
+    #[inline]
+    fn clone(&self) -> Layout {
+        Layout {
+            dims: Dims::from_slice(&self.dims),
+            strides: Strides::from_slice(&self.strides),
+            offset: self.offset,
+        }
+    }
 }
 
 impl Layout {
