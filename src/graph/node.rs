@@ -57,7 +57,7 @@ impl Edge {
 /// The arguments of a backward step.
 pub struct Vjp<'a> {
     /// The node, for its edges and metas.
-    pub node: &'a Node,
+    pub node: &'a Arc<Node>,
     /// Cotangents, one an output; `None` where no gradient arrived.
     pub grads: SmallVec<[Option<Tensor>; 1]>,
     /// Which inputs need a gradient.

@@ -3,8 +3,9 @@
 use super::tensor::{Data, View};
 use super::{Edge, Meta, Node, Op, Tensor, mode};
 use crate::{Array, Result, bail};
+use crate::shape::Layout;
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What an operation needs to know of an input, read under one lock.
 pub struct Input {
@@ -188,9 +189,8 @@ fn refresh_from(t: &Tensor, base: &Tensor, generation: u64) {
     let edge = match base.edge() {
         Edge::None => Edge::None,
         edge => {
-            let op = crate::graph::record::REGION.get().map(|make| make(b.layout(), v.layout()));
-            let Some(op) = op else { return };
-            Edge::Node(op(SmallVec::from_elem(edge, 1), Meta::of(&v)), 0)
+            let Some(make) = REGION.get() else { return };
+            Edge::Node(make(b.layout(), v.layout())(SmallVec::from_elem(edge, 1), Meta::of(&v)), 0)
         }
     };
     let mut s = t.state();
@@ -203,12 +203,16 @@ fn refresh_from(t: &Tensor, base: &Tensor, generation: u64) {
     drop(old);
 }
 
-/// Builds the node of a view that reads a region of its base, given both layouts.
-pub(crate) type MakeNode = Box<dyn FnOnce(SmallVec<[Edge; 2]>, Meta) -> Arc<Node>>;
+/// Makes a node from its edges and the meta of its output.
+pub type MakeNode = Box<dyn FnOnce(SmallVec<[Edge; 2]>, Meta) -> Arc<Node>>;
 
-/// How to record the region of a view: set once by the operations layer, which lies above the graph.
-pub(crate) static REGION: std::sync::OnceLock<fn(&crate::shape::Layout, &crate::shape::Layout) -> MakeNode> =
-    std::sync::OnceLock::new();
+static REGION: OnceLock<fn(&Layout, &Layout) -> MakeNode> = OnceLock::new();
+
+/// Tells how to record a view that reads a region of its base, given both layouts. The operations layer, which
+/// lies above the graph, does so before it rewrites a history for the first time.
+pub fn set_region_node(make: fn(&Layout, &Layout) -> MakeNode) {
+    let _ = REGION.set(make);
+}
 
 /// Gives a tensor that was written in place the history of the value written.
 ///
@@ -228,8 +232,9 @@ pub fn rewrite_history(
         return Ok(());
     }
     let edge = scatter(old, written, &base.array()?, &t.array()?)?;
+    // The base counts a generation even if it had nothing of its own to tell its views apart by.
+    base.state().extra();
     set_edge(&base, edge)?;
-    base.state().extra().generation += 1;
     refresh_view(t);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::{Edge, Node, Tensor};
 use crate::dtype::Scalar;
 use crate::{Array, Result, bail};
+use std::sync::Arc;
 
 /// Which value of its node a saved array is, and so which history it gets back.
 #[derive(Clone)]
@@ -20,6 +21,7 @@ pub enum From {
 /// An array kept for the backward pass with the version it had, or a number.
 ///
 /// Inputs and outputs are kept without their history, which the node has in its edges: no node owns itself.
+#[derive(Clone)]
 pub enum Saved {
     /// An array.
     Array {
@@ -81,7 +83,7 @@ impl Saved {
     ///
     /// # Errors
     /// As [`Saved::check`].
-    pub fn unpack(&self, node: &Node, self_edge: impl FnOnce(u32) -> Edge, create_graph: bool) -> Result<Tensor> {
+    pub fn unpack(&self, node: &Arc<Node>, create_graph: bool) -> Result<Tensor> {
         self.check(node)?;
         match self {
             Saved::Number(s) => Ok(Tensor::internal(Array::scalar(*s, s.dtype(crate::DType::F64))?)),
@@ -90,7 +92,7 @@ impl Saved {
                 let edge = match from {
                     _ if !create_graph => Edge::None,
                     From::Input(i) => node.edges[*i as usize].clone(),
-                    From::Output(nr) => self_edge(*nr as u32),
+                    From::Output(nr) => Edge::Node(node.clone(), *nr as u32),
                     _ => Edge::None,
                 };
                 Ok(match edge {

@@ -459,6 +459,12 @@ impl Tensor {
         Ok(out)
     }
 
+    /// Replaces the tangent.
+    pub fn set_dual(&self, dual: Option<Dual>) {
+        let old = std::mem::replace(&mut self.state().extra().dual, dual);
+        drop(old);
+    }
+
     /// Primal and tangent at a level.
     pub fn unpack_dual(&self, level: u64) -> (Tensor, Option<Tensor>) {
         let d = self.state().extra.as_ref().and_then(|e| e.dual.clone());
