@@ -64,8 +64,8 @@ def flatten(out):
     return [out]
 
 
-def assert_close(got, want, rtol, what=""):
-    """Equal shape and values within `rtol` of each value or a quarter of that of the largest; NaN equals NaN."""
+def assert_close(got, want, rtol, what="", atol=0.0):
+    """Equal shape and values within `rtol` of each value, or a quarter of that of the largest plus `atol`; NaN equals NaN."""
     got, want = np.asarray(got), np.asarray(want)
     assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
     if want.dtype.kind in "biu" and got.dtype.kind in "biu":
@@ -75,7 +75,7 @@ def assert_close(got, want, rtol, what=""):
     finite = np.abs(want[np.isfinite(want)])
     scale = finite.max() if finite.size else 0.0
     with np.errstate(all="ignore"):
-        bad = ~np.isclose(got, want, rtol=rtol, atol=0.25 * rtol * scale, equal_nan=True)
+        bad = ~np.isclose(got, want, rtol=rtol, atol=0.25 * rtol * scale + atol, equal_nan=True)
     if bad.any():
         i = tuple(int(k[0]) for k in np.nonzero(bad))
         raise AssertionError(f"{what}: {bad.sum()} of {bad.size} differ, at {i}: {got[i]!r}, expected {want[i]!r}")
