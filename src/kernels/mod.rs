@@ -2,4 +2,11 @@
 #![allow(unsafe_code)]
 
 pub mod elementwise;
+pub mod index;
+pub mod join;
+pub mod matmul;
+pub mod random;
+pub mod reduce;
 pub mod simd;
+pub mod softmax;
+pub mod threads;

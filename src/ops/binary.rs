@@ -141,7 +141,7 @@ macro_rules! functions {
             }
         )*
         /// The rows of this module.
-        pub static ROWS: &[&super::row::Row] = &[$(&rows::$name::ROW,)* &rows::add_scaled::ROW, &rows::addcmul::ROW,
+        pub static BINARY: &[&super::row::Row] = &[$(&rows::$name::ROW,)* &rows::add_scaled::ROW, &rows::addcmul::ROW,
             &rows::addcdiv::ROW];
     };
 }

@@ -5,7 +5,7 @@ use super::rule;
 use crate::dtype::{DType, Promotion, Scalar};
 use crate::graph::Tensor;
 use crate::kernels::elementwise::{self, In, IntRun};
-use crate::kernels::simd::{Kernel, Lanes, MathLanes, Predicate};
+use crate::kernels::simd::{Kernel, MathLanes, Predicate};
 use crate::shape::{self, Dims};
 use crate::{Array, Result, ensure};
 use smallvec::SmallVec;

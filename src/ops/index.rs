@@ -1,7 +1,6 @@
 //! Reading and writing at indexes. Gradients of repeated reads add up.
 
-use super::rule;
-use super::{Expr, Real};
+use super::Expr;
 use crate::dtype::{DType, Scalar};
 use crate::graph::{self, Tensor};
 use crate::kernels::index as kernel;

@@ -35,7 +35,7 @@ impl<'c> Expr<'c> {
 }
 
 /// Records "the base with the view's region replaced by the written value".
-pub(super) fn scatter(old: Edge, written: Edge, base: &Array, view: &Array) -> Result<Edge> {
+pub(super) fn record_region(old: Edge, written: Edge, base: &Array, view: &Array) -> Result<Edge> {
     let rule = write_region::Rule { base: base.layout().clone(), part: view.layout().clone() };
     let dims = SmallVec::from_iter([Dims::from_slice(base.dims()), Dims::from_slice(view.dims())]);
     let node = rule::bare_node(rule, dims, SmallVec::from_iter([old, written]), Meta::of(base));
@@ -52,7 +52,7 @@ pub(super) fn rewrite(target: &Tensor, written: Edge) -> Result<()> {
             Box::new(move |edges, meta| rule::bare_node(rule, dims, edges, meta))
         });
     });
-    graph::rewrite_history(target, written, scatter)
+    graph::rewrite_history(target, written, record_region)
 }
 
 /// Writes the value and the history of `value`, which has the target's shape, over `target`.

@@ -1,7 +1,6 @@
 //! Matrix products.
 
 use super::Expr;
-use super::rule;
 use crate::graph::Tensor;
 use crate::kernels::matmul as kernel;
 use crate::shape::{self, Dims};

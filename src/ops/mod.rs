@@ -34,7 +34,7 @@ pub use inplace::*;
 pub use linalg::*;
 pub use movement::*;
 pub use nn::*;
-pub use params::*;
+pub use params::{PARAMETRIC, elu_scaled, leaky_relu, softplus, threshold};
 pub use real::Real;
 pub use reduce::*;
 pub use registry::{OpInfo, registry};

@@ -1,6 +1,5 @@
 //! Softmax and losses.
 
-use super::rule;
 use super::{Expr, Real};
 use crate::dtype::{DType, Scalar};
 use crate::graph::Tensor;

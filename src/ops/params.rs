@@ -57,7 +57,7 @@ macro_rules! functions {
             }
         )*
         /// The rows of this module.
-        pub static ROWS: &[&super::row::Row] = &[$(&rows::$name::ROW),*];
+        pub static PARAMETRIC: &[&super::row::Row] = &[$(&rows::$name::ROW),*];
     };
 }
 

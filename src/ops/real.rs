@@ -2,7 +2,7 @@
 
 use super::expr::{Cx, Expr, Slot, V};
 use super::{Operand, binary, compare, unary};
-use crate::kernels::simd::{Formula, Lanes, MathLanes};
+use crate::kernels::simd::{Formula, MathLanes};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 macro_rules! real {
@@ -83,7 +83,7 @@ macro_rules! real {
                     (Some(false), _) | (_, Some(false)) => a.cx().number(0.0),
                     (Some(true), _) => b,
                     (_, Some(true)) => a,
-                    _ => a.with(b, compare::logical_and),
+                    _ => a.with(b, |a, b| compare::logical_and(a, b)),
                 }
             }
             fn or(a: Self, b: Self) -> Self {
@@ -91,7 +91,7 @@ macro_rules! real {
                     (Some(true), _) | (_, Some(true)) => a.cx().number(1.0),
                     (Some(false), _) => b,
                     (_, Some(false)) => a,
-                    _ => a.with(b, compare::logical_or),
+                    _ => a.with(b, |a, b| compare::logical_or(a, b)),
                 }
             }
             fn select(m: Self, a: Self, b: Self) -> Self {

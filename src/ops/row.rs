@@ -3,7 +3,7 @@
 use super::expr::{Cx, Expr};
 use super::{Operand, default_dtype};
 use crate::dtype::{Category, DType, Promotion, Scalar};
-use crate::graph::{self, Edge, From, Input, Meta, Node, Op, Saved, Tensor, Vjp};
+use crate::graph::{Edge, From, Input, Meta, Node, Op, Saved, Tensor, Vjp};
 use crate::kernels::elementwise::{self, In, IntRun};
 use crate::kernels::simd::Kernel;
 use crate::shape::{self, Dims};
@@ -120,6 +120,12 @@ pub const fn mention_bits(names: &[&str], text: &str) -> u32 {
 macro_rules! define_rows {
     ($( $(#[doc = $doc:literal])* $name:ident($($x:ident),+ $(; $($p:ident),+)?) => $y:ident = $kernel:expr
         $(, ints(|$($i:ident),+| $int:expr))? $(, d($wrt:ident, $g:ident) = $d:expr)* ; )*) => { $(
+        $crate::define_rows! { @row [$($x,)+ $($($p,)+)? $y]
+            $(#[doc = $doc])* $name($($x),+ $(; $($p),+)?) => $y = $kernel
+            $(, ints(|$($i),+| $int))? $(, d($wrt, $g) = $d)* ; }
+    )* };
+    (@row $all:tt $(#[doc = $doc:literal])* $name:ident($($x:ident),+ $(; $($p:ident),+)?) => $y:ident = $kernel:expr
+        $(, ints(|$($i:ident),+| $int:expr))? $(, d($wrt:ident, $g:ident) = $d:expr)* ; ) => {
         #[doc(hidden)]
         #[allow(missing_docs, unused_variables, clippy::redundant_locals, unused_imports, non_camel_case_types)]
         pub mod $name {
@@ -143,7 +149,7 @@ macro_rules! define_rows {
             $( pub mod $wrt {
                 use super::*;
                 #[inline(always)]
-                pub fn vjp<R: Real>($g: R, [$($x,)+ $($($p,)+)? $y]: [R; N + 1]) -> R
+                pub fn vjp<R: Real>($g: R, $all: [R; N + 1]) -> R
                 where
                     f64: std::ops::Add<R, Output = R> + std::ops::Sub<R, Output = R>
                         + std::ops::Mul<R, Output = R> + std::ops::Div<R, Output = R>,
@@ -166,7 +172,7 @@ macro_rules! define_rows {
                 }
             } )*
 
-            define_rows!(@ints $($($i),+ => $int)?);
+            $crate::define_rows!(@ints $($($i),+ => $int)?);
 
             pub static ROW: Row = Row {
                 name: stringify!($name),
@@ -185,7 +191,7 @@ macro_rules! define_rows {
                 } ),*],
             };
         }
-    )* };
+    };
     (@ints) => { pub const INTS: Ints = Ints::Promote; };
     (@ints $($i:ident),+ => $int:expr) => {
         #[allow(unsafe_code)]
@@ -626,7 +632,7 @@ pub fn apply_inplace(row: &'static Row, target: &Tensor, rest: &[Operand<'_>], p
     array.storage().bump();
     if recorded && array.dtype().is_float() {
         let edge = record(row, &ins, p.got, params, &array, false);
-        graph::rewrite_history(target, edge, super::inplace::scatter)?;
+        super::inplace::rewrite(target, edge)?;
     }
     Ok(())
 }

@@ -73,7 +73,7 @@ macro_rules! define_rules {
         $( j($jwrt:ident, $t:ident) = $j:expr; )*
     } )*) => { $(
         $(#[doc = $doc])*
-        #[allow(unused_variables, unused_imports, non_camel_case_types)]
+        #[allow(unused_variables, unused_imports, unused_mut, unused_assignments, non_camel_case_types)]
         pub mod $name {
             use super::*;
             use $crate::ops::Expr;
@@ -89,7 +89,7 @@ macro_rules! define_rules {
                 const NAME: &'static str = stringify!($name);
                 const CLASS: Class = Class::$class;
                 const MENTIONS: &'static [u32] = &[$($crate::ops::row::mention_bits(NAMES, stringify!($d))),*];
-                const VIEW: bool = define_rules!(@view $($view)?);
+                const VIEW: bool = $crate::define_rules!(@view $($view)?);
 
                 fn forward(&self, ins: &[Array]) -> $crate::Result<Outs> {
                     let Rule { $($($attr),+)? } = self;

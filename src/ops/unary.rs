@@ -9,6 +9,11 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, LN_10};
 
 /// 1/√(2π), the peak of the normal density.
 const INV_SQRT_2PI: f64 = FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * 0.5;
+/// √(2/π), of the tanh approximation of the normal distribution.
+const SQRT_2_PI: f64 = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+/// The cubic coefficient of that approximation (Hendrycks and Gimpel, "Gaussian error linear units", 2016).
+const CUBIC: f64 = 0.044715;
+const THREE_CUBIC: f64 = 3.0 * CUBIC;
 
 /// Gives all rows of this module to a macro.
 #[macro_export]
@@ -87,10 +92,10 @@ macro_rules! unary_rows {
             d(x, g) = g * ((-(x * FRAC_1_SQRT_2)).erfc() * 0.5 + x * (((x * x) * -0.5).exp() * INV_SQRT_2PI));
         /// The tanh approximation of the Gaussian error linear unit.
         gelu_tanh(x) => y = L::from_f64(0.5) * x * (L::from_f64(1.0)
-            + (L::from_f64(FRAC_2_SQRT_PI * FRAC_1_SQRT_2) * (x + L::from_f64(0.044715) * (x * x * x))).tanh()),
+            + (L::from_f64(SQRT_2_PI) * (x + L::from_f64(CUBIC) * (x * x * x))).tanh()),
             d(x, g) = {
-                let t = ((x + x * x * x * 0.044715) * (FRAC_2_SQRT_PI * FRAC_1_SQRT_2)).tanh();
-                let inner = (x * x * (3.0 * 0.044715) + 1.0) * (FRAC_2_SQRT_PI * FRAC_1_SQRT_2);
+                let t = ((x + x * x * x * CUBIC) * SQRT_2_PI).tanh();
+                let inner = (x * x * THREE_CUBIC + 1.0) * SQRT_2_PI;
                 g * ((t + 1.0) * 0.5 + x * 0.5 * ((1.0 - t * t) * inner))
             };
         /// `x/(1 + |x|)`.
@@ -127,7 +132,7 @@ macro_rules! functions {
             }
         )*
         /// The rows of this module.
-        pub static ROWS: &[&super::row::Row] = &[$(&rows::$name::ROW),*];
+        pub static UNARY: &[&super::row::Row] = &[$(&rows::$name::ROW),*];
     };
 }
 

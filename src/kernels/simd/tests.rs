@@ -75,9 +75,9 @@ fn check(name: &str, k: &Kernel, reference: fn(f64) -> f64, domain: fn(f64) -> b
             worst.0 = f64::max(worst.0, e);
         }
         for (&x, y) in doubles.iter().zip(run64(k, t, &doubles)) {
-            // The reference itself is within one ulp.
+            // The scalar reference is itself off by up to one and a half; the table below holds float64 to two.
             let e = ulp64(y, reference(x));
-            assert!(e <= 2.0, "{name} f64 {t:?} at {x:e}: {y:e}, want {:e}, {e} ulp", reference(x));
+            assert!(e <= 3.5, "{name} f64 {t:?} at {x:e}: {y:e}, want {:e}, {e} ulp", reference(x));
             worst.1 = f64::max(worst.1, e);
         }
         println!("{name} {t:?}: {:.2} ulp in float32, {:.2} in float64", worst.0, worst.1);
@@ -94,6 +94,39 @@ fn exponentials_and_logarithms_are_within_two_ulp_on_every_tier() {
     check("tanh", &const { Kernel::of::<tanh, 1, 1>() }, f64::tanh, all);
     let logistic = |x: f64| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) };
     check("sigmoid", &const { Kernel::of::<sigmoid, 1, 1>() }, logistic, all);
+}
+
+#[test]
+fn float64_is_within_two_ulp_of_the_true_value_on_every_tier() {
+    let kernels = [
+        ("exp", const { Kernel::of::<exp, 1, 1>() }),
+        ("expm1", const { Kernel::of::<expm1, 1, 1>() }),
+        ("log", const { Kernel::of::<log, 1, 1>() }),
+        ("log1p", const { Kernel::of::<log1p, 1, 1>() }),
+        ("tanh", const { Kernel::of::<tanh, 1, 1>() }),
+        ("sigmoid", const { Kernel::of::<sigmoid, 1, 1>() }),
+    ];
+    let float = |h: &str| f64::from_bits(u64::from_str_radix(h, 16).unwrap());
+    for (name, k) in &kernels {
+        for &t in available() {
+            let (mut worst, mut seen) = (0.0, 0);
+            for line in include_str!("testdata.txt").lines() {
+                let f: Vec<&str> = line.split(' ').collect();
+                if f[0] != *name {
+                    continue;
+                }
+                let (x, near, rest) = (float(f[1]), float(f[2]), f[3].parse::<f64>().unwrap());
+                let y = run64(k, t, &[x])[0];
+                let ulp = f64::from_bits(near.abs().to_bits() + 1) - near.abs();
+                let e = ((y - near) / ulp - rest).abs();
+                assert!(e <= 2.0, "{name} {t:?} at {x:e}: {y:e}, want {near:e}, {e} ulp");
+                worst = f64::max(worst, e);
+                seen += 1;
+            }
+            assert!(seen > 100, "{name} is in the table");
+            println!("{name} {t:?}: {worst:.2} ulp in float64");
+        }
+    }
 }
 
 #[test]
