@@ -72,7 +72,7 @@ class Graph:
         while todo:
             i, depth = todo.pop()
             v = self.vertices[i]
-            line = "  " * depth + v.label + (f"  {v.detail}" if v.detail else "")
+            line = _indent(depth) + v.label + (f"  {v.detail}" if v.detail else "")
             if i in seen:
                 lines.append(line + ("  (see above)" if children[i] else ""))
                 continue
@@ -265,6 +265,11 @@ def graph(
             if below is not None:
                 edges.append((here, vertex(below)))
     return Graph(vertices, edges)
+
+
+def _indent(depth: int) -> str:
+    """Two spaces a level; beyond forty levels the depth is written as a number, so that long chains stay readable."""
+    return "  " * depth if depth <= 40 else "  " * 40 + f"[{depth}] "
 
 
 def _describe(t: Tensor) -> str:

@@ -94,12 +94,20 @@ class FunctionCtx:
 
 
 class _Step:
-    """The backward step of one application: called by the engine with one cotangent a tensor output."""
+    """The backward step of one application: called by the engine with one cotangent a tensor output.
+
+    ``positions`` are the places of tensors among the arguments, None when all are; ``spread`` is the number of
+    outputs and the places of tensors among them, None when all are.
+    """
 
     __slots__ = ("cls", "ctx", "n_args", "positions", "spread")
 
     def __init__(self, cls, ctx, n_args, positions, spread):
-        self.cls, self.ctx, self.n_args, self.positions, self.spread = cls, ctx, n_args, positions, spread
+        self.cls = cls
+        self.ctx = ctx
+        self.n_args = n_args
+        self.positions = positions
+        self.spread = spread
 
     def __call__(self, *cotangents):
         cls = self.cls
@@ -215,16 +223,20 @@ class Function:
             level = forward_ad.innermost(args)
             if level is not None:
                 return _apply_dual(cls, args, level)
-        ctx, out = _forward(cls, args)
-        if True in ctx.needs_input_grad and _is_grad_enabled():
+        ctx, out, tracked = _forward(cls, args)
+        if tracked and _is_grad_enabled():
             return _record(cls, ctx, args, out)
         return _untracked(ctx, args, out)
 
 
+# The functions below run on every application, so they are written for speed: plain loops, no generators.
+
+
 def _forward(cls, args):
-    """Runs ``forward`` untracked; gives the filled ctx and what ``forward`` returned."""
+    """Runs ``forward`` untracked; gives the filled ctx, what ``forward`` returned, whether an argument is tracked."""
     ctx = FunctionCtx()
-    ctx.needs_input_grad = tuple([isinstance(a, Tensor) and a.requires_grad for a in args])
+    needs = [isinstance(a, Tensor) and a.requires_grad for a in args]
+    ctx.needs_input_grad = tuple(needs)
     recording = _set_grad_enabled(False)
     try:
         if cls._has_setup:
@@ -234,24 +246,35 @@ def _forward(cls, args):
             out = cls.forward(ctx, *args)
     finally:
         _set_grad_enabled(recording)
-    return ctx, out
+    return ctx, out, True in needs
+
+
+def _is_in(t, tensors) -> bool:
+    """Whether ``t`` is one of ``tensors``, by identity."""
+    for x in tensors:
+        if x is t:
+            return True
+    return False
 
 
 def _untracked(ctx, args, out):
-    _check_dirty(ctx, args, out if isinstance(out, tuple) else (out,))
+    if ctx._dirty:
+        _check_dirty(ctx, args, out if isinstance(out, tuple) else (out,))
+    if isinstance(out, tuple):
+        return tuple([_apart(ctx, args, y) for y in out])
+    return _apart(ctx, args, out)
 
-    def fresh(y):
-        mine = isinstance(y, Tensor) and any(y is a for a in args) and not any(y is d for d in ctx._dirty)
-        return y.detach() if mine else y
 
-    return tuple([fresh(y) for y in out]) if isinstance(out, tuple) else fresh(out)
+def _apart(ctx, args, y):
+    """An argument that is returned unchanged comes back as another tensor."""
+    return y.detach() if isinstance(y, Tensor) and _is_in(y, args) and not _is_in(y, ctx._dirty) else y
 
 
 def _check_dirty(ctx, args, outputs) -> None:
     for d in ctx._dirty:
-        if not any(d is y for y in outputs):
+        if not _is_in(d, outputs):
             raise RuntimeError("a tensor given to mark_dirty must be returned by forward")
-        if not any(d is a for a in args):
+        if not _is_in(d, args):
             raise RuntimeError("a tensor given to mark_dirty must be an argument of forward")
         if d.requires_grad and d.is_leaf and _is_grad_enabled():
             raise RuntimeError(
@@ -271,12 +294,7 @@ def _record(cls, ctx, args, out, finish=None):
             inputs = tuple([args[i] for i in positions])
             break
     if finish is not None:
-        plain = [(y, _plain(y)) for y in outputs]
-        ctx._to_save, ctx._non_differentiable = (
-            tuple([next((p for y, p in plain if t is y), t) for t in given])
-            for given in (ctx._to_save, ctx._non_differentiable)
-        )
-        outputs = tuple([p for _, p in plain])
+        outputs = _without_tangents(ctx, outputs)
     values, spread = outputs, None
     for y in outputs:
         if not isinstance(y, Tensor):
@@ -288,11 +306,11 @@ def _record(cls, ctx, args, out, finish=None):
             values, spread = tuple([outputs[i] for i in where]), (len(outputs), where)
             break
     constant = ctx._non_differentiable
-    carries = (True,) * len(values) if not constant else tuple([not any(y is c for c in constant) for y in values])
+    carries = tuple([not _is_in(y, constant) for y in values]) if constant else (True,) * len(values)
     step = _Step(cls, ctx, len(args), positions, spread)
     if ctx._dirty:
         _check_dirty(ctx, args, outputs)
-        dirty = tuple([any(y is d for d in ctx._dirty) for y in values])
+        dirty = tuple([_is_in(y, ctx._dirty) for y in values])
         made = _record_function(cls._node_name, inputs, values, carries, step, ctx._materialize, dirty)
     else:
         made = _record_function(cls._node_name, inputs, values, carries, step, ctx._materialize)
@@ -314,18 +332,24 @@ def _record(cls, ctx, args, out, finish=None):
 def _pack(cls, ctx, args, values, made) -> None:
     """Saves what ``save_for_backward`` was given, without making the node own itself."""
     saved, inner = [], []
+    dirty = ctx._dirty
     for at, t in enumerate(ctx._to_save):
         if t is None:
             saved.append(None)
-            continue
-        is_input = any(t is a for a in args) and not any(t is d for d in ctx._dirty)
-        output = None if is_input else next((m for y, m in zip(values, made) if y is t), None)
-        saved.append(_save(t, False) if output is None else _save(output, True))
-        if output is None and not is_input and t.is_floating_point():
-            inner.append(at)
+        elif _is_in(t, args) and not (dirty and _is_in(t, dirty)):
+            saved.append(_save(t, False))
+        else:
+            for y, m in zip(values, made):
+                if y is t:
+                    saved.append(_save(m, True))
+                    break
+            else:
+                saved.append(_save(t, False))
+                if t.is_floating_point():
+                    inner.append(at)
     ctx._to_save = ()
     ctx._saved = tuple(saved)
-    if inner and not ctx._dirty:
+    if inner and not dirty:
         packed = [_save(a, False) if isinstance(a, Tensor) else a for a in args]
         ctx._repair = functools.partial(_repair, cls, packed, inner)
 
@@ -435,18 +459,27 @@ def _plain(y):
     return y if level is None else _plain(forward_ad.unpack_dual(y, level=level).primal)
 
 
+def _without_tangents(ctx, outputs):
+    """The outputs as plain values; what ctx says of them is kept."""
+    plain = [(y, _plain(y)) for y in outputs]
+    for name in ("_to_save", "_non_differentiable"):
+        given = getattr(ctx, name)
+        setattr(ctx, name, tuple([next((p for y, p in plain if t is y), t) for t in given]))
+    return tuple([p for _, p in plain])
+
+
 def _record_dual(cls, args, finish):
-    ctx, out = _forward(cls, args)
+    ctx, out, _ = _forward(cls, args)
     if ctx._dirty:
         raise RuntimeError(f"{cls.__name__} changes an argument in place, which forward mode does not support")
     return _record(cls, ctx, args, out, finish)
 
 
 def _by_jvp(cls, primals, tangents):
-    ctx, out = _forward(cls, primals)
+    ctx, out, tracked = _forward(cls, primals)
     if ctx._to_save_forward is not None:
         ctx._to_save = ctx._to_save_forward
-    if _is_grad_enabled() and True in ctx.needs_input_grad:
+    if tracked and _is_grad_enabled():
         to_save = ctx._to_save
         out = _record(cls, ctx, primals, out)
         if ctx._to_save_forward is not None:

@@ -18,7 +18,7 @@ def _list(parameters: Tensor | Iterable[Tensor], what: str) -> list[Tensor]:
         return [parameters]
     found = list(parameters)
     if not found and isinstance(parameters, types.GeneratorType):
-        warnings.warn(f"{what} got an empty generator: was it used up before?", stacklevel=3)
+        warnings.warn(f"{what} got an empty generator: was it used up before?", stacklevel=4)
     return found
 
 
