@@ -1,4 +1,5 @@
 """What the tests share: the module under test, conversions between NumPy and tensors, comparison."""
+
 import os
 
 import numpy as np
@@ -39,7 +40,7 @@ def host(t):
 
 
 def tensor(a, dt=None, layout="contiguous", grad=False):
-    """A tensor with the values of `a`, laid out in memory as asked; `expanded` repeats the first slice along axis 0."""
+    """A tensor of the values of `a`, laid out as asked; `expanded` repeats the first slice along axis 0."""
     a = np.asarray(a)
     make = (lambda v: T.tensor(v)) if dt is None else (lambda v: T.tensor(v).to(dtype(dt)))
     if layout == "transposed" and a.ndim >= 2:
@@ -65,7 +66,7 @@ def flatten(out):
 
 
 def assert_close(got, want, rtol, what="", atol=0.0):
-    """Equal shape and values within `rtol` of each value, or a quarter of that of the largest plus `atol`; NaN equals NaN."""
+    """Equal within `rtol` of each value, or of a quarter of the largest plus `atol`; NaN equals NaN."""
     got, want = np.asarray(got), np.asarray(want)
     assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
     if want.dtype.kind in "biu" and got.dtype.kind in "biu":
@@ -78,14 +79,20 @@ def assert_close(got, want, rtol, what="", atol=0.0):
         bad = ~np.isclose(got, want, rtol=rtol, atol=0.25 * rtol * scale + atol, equal_nan=True)
     if bad.any():
         i = tuple(int(k[0]) for k in np.nonzero(bad))
-        raise AssertionError(f"{what}: {bad.sum()} of {bad.size} differ, at {i}: {got[i]!r}, expected {want[i]!r}")
+        raise AssertionError(
+            f"{what}: {bad.sum()} of {bad.size} differ, at {i}: {got[i]!r}, expected {want[i]!r}"
+        )
 
 
 def assert_same_bits(got, want, what=""):
     """Equal dtype, shape and bit patterns (NaNs included)."""
     got, want = np.ascontiguousarray(got), np.ascontiguousarray(want)
-    assert got.dtype == want.dtype and got.shape == want.shape, f"{what}: {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
+    assert got.dtype == want.dtype and got.shape == want.shape, (
+        f"{what}: {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
+    )
     if got.tobytes() != want.tobytes():
         bad = got.ravel().view(f"u{got.itemsize}") != want.ravel().view(f"u{got.itemsize}")
         i = int(np.nonzero(bad)[0][0])
-        raise AssertionError(f"{what}: {bad.sum()} of {bad.size} bits differ, at {i}: {got.ravel()[i]!r}, expected {want.ravel()[i]!r}")
+        raise AssertionError(
+            f"{what}: {bad.sum()} of {bad.size} bits differ, at {i}: {got.ravel()[i]!r}, expected {want.ravel()[i]!r}"
+        )

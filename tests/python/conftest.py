@@ -1,6 +1,6 @@
 """Settings of the suite: every test starts and ends with the library's global state at its defaults."""
-import pytest
 
+import pytest
 from common import T
 
 

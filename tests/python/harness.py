@@ -1,10 +1,12 @@
-"""Checks of derivatives, for any function of tensors: finite differences, adjoints, recorded gradients, second order.
+"""Checks of derivatives for any function of tensors.
 
-A *program* here is a function of float tensors that returns a list of float tensors; `xs` are its inputs as NumPy arrays. Every check
-raises AssertionError when it does not hold.
+Finite differences, adjoints, fused against recorded gradients, second order.
+
+A *program* here is a function of float tensors that returns a list of float tensors; `xs` are its inputs as
+NumPy arrays. Every check raises AssertionError when it does not hold.
 """
-import numpy as np
 
+import numpy as np
 from common import T, assert_close, assert_same_bits, flatten, host, is_float
 
 STEP = 1e-3  # of finite differences; samples keep 5 steps away from kinks
@@ -38,14 +40,16 @@ def finite_difference(values_at, xs, vs):
 
 
 def gradients(program, xs, us, create_graph=False):
-    """Gradients of the inputs for cotangents `us`, zeros where there is none; `us` may be arrays or tensors."""
+    """Gradients of the inputs, zeros where there is none; `us` may be arrays or tensors."""
     leaves = tensors(xs, grad=True)
     outs = program(*leaves)
     us = [u if isinstance(u, T.Tensor) else T.tensor(u) for u in us]
     pairs = [(y, u) for y, u in zip(outs, us, strict=True) if y.requires_grad]
     if not pairs:
         return [T.zeros_like(x) for x in leaves]
-    grads = T.autograd.grad([y for y, _ in pairs], leaves, [u for _, u in pairs], create_graph=create_graph, allow_unused=True)
+    grads = T.autograd.grad(
+        [y for y, _ in pairs], leaves, [u for _, u in pairs], create_graph=create_graph, allow_unused=True
+    )
     return [T.zeros_like(x) if g is None else g for x, g in zip(leaves, grads)]
 
 
@@ -62,7 +66,9 @@ def noise(values):
 
 def assert_inner_close(a, b, rtol, what, atol=1e-300):
     (x, size_x), (y, size_y) = a, b
-    assert abs(x - y) <= rtol * max(size_x, size_y) + atol, f"{what}: {x!r} and {y!r} differ by {abs(x - y):.3g}"
+    assert abs(x - y) <= rtol * max(size_x, size_y) + atol, (
+        f"{what}: {x!r} and {y!r} differ by {abs(x - y):.3g}"
+    )
 
 
 def tangents(program, xs, vs):
@@ -101,7 +107,7 @@ def check_adjoint(program, xs, rng):
 
 
 def check_recorded(program, xs, rng, dt="float64"):
-    """The gradient computed for its value alone has the bits of the one computed as a differentiable program."""
+    """The fused gradient has the bits of the one that is recorded as a differentiable program."""
     us = [u.astype(dt) for u in directions(rng, values(program, [np.asarray(x, dt) for x in xs]))]
     xs = [np.asarray(x, dt) for x in xs]
     fused, recorded = (gradients(program, xs, us, create_graph=c) for c in (False, True))
@@ -118,7 +124,9 @@ def gradient_program(program, n):
         pairs = [(y, u) for y, u in zip(outs, args[n:], strict=True) if y.requires_grad]
         if not pairs:
             return [T.zeros_like(x) for x in tracked]
-        grads = T.autograd.grad([y for y, _ in pairs], tracked, [u for _, u in pairs], create_graph=True, allow_unused=True)
+        grads = T.autograd.grad(
+            [y for y, _ in pairs], tracked, [u for _, u in pairs], create_graph=True, allow_unused=True
+        )
         return [T.zeros_like(x) if g is None else g for x, g in zip(tracked, grads)]
 
     return run

@@ -1,17 +1,41 @@
 """What a row of the operation database is, and how its samples become calls."""
+
 import dataclasses
 import math
 import zlib
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
-
 from common import DTYPES, FLOATS, INTS, T, dtype, dtype_name, flatten, host, tensor
 from harness import float_outputs
 
 NUMBERS = (*FLOATS, *INTS)
-SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1e-30, -1e-30, 40.0, -40.0, 1e5, -1e5)
+ALL = DTYPES
+SPECIAL = (
+    math.nan,
+    math.inf,
+    -math.inf,
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    1.0,
+    -1.0,
+    1e-30,
+    -1e-30,
+    40.0,
+    -40.0,
+    1e5,
+    -1e5,
+)
+
+SIDES = ((-3.0, -0.1), (0.1, 3.0))  # intervals on both sides of 0
+PLAIN = ([-2.0, -0.3], [0.3, 2.0])
+MISMATCHED = (
+    ((np.ones(2), np.ones(3)), {}, RuntimeError),
+    ((np.ones((2, 3)), np.ones((3, 2))), {}, RuntimeError),
+    ((np.ones(2), "text"), {}, TypeError),
+)
 
 
 class Dt(str):
@@ -29,7 +53,7 @@ class Fixed:
 
 
 class Sample:
-    """Arguments of one call. Float arrays are its differentiable inputs, other arrays are tensors as they are."""
+    """Arguments of one call: float arrays are differentiable inputs, other arrays just tensors."""
 
     def __init__(self, *args, **kwargs):
         whole = lambda v: np.asarray(v) if isinstance(v, np.floating) else v
@@ -42,7 +66,8 @@ class Sample:
             if isinstance(v, (list, tuple)):
                 return type(v)(show(x) for x in v)
             return v
-        return f"{show(self.args)} {({k: show(v) for k, v in self.kwargs.items()})}"
+
+        return f"{show(self.args)} { ({k: show(v) for k, v in self.kwargs.items()}) }"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,7 +122,7 @@ class Op:
 
 
 def result_dtype(rule, dt):
-    """`same`; `float` (integers become the default float); `accumulate` (integers become int64); or a dtype."""
+    """`same`, `float` (integers become float32), `accumulate` (integers become int64), or a dtype."""
     match rule:
         case "same":
             return dt
@@ -163,9 +188,14 @@ class Call:
             return [np.asarray(r) for r in flatten(self.op.ref(*args, **kwargs))]
 
     def suits(self, dt):
-        """Whether the result dtype for inputs of dtype `dt` is the row's: plain numbers among the arguments may promote it."""
+        """Whether the result dtype for inputs of dtype `dt` is the row's: plain numbers among the arguments
+        may promote it.
+        """
         plain = []
-        walk([self.sample.args, *self.sample.kwargs.values()], lambda v: plain.append(v) if isinstance(v, (int, float)) else v)
+        walk(
+            [self.sample.args, *self.sample.kwargs.values()],
+            lambda v: plain.append(v) if isinstance(v, (int, float)) else v,
+        )
         if dt in FLOATS or self.op.kind == "structural" and not self.op.name.startswith("operator"):
             return True
         return not any(isinstance(v, float) or dt == "bool" or dt == "uint8" and v < 0 for v in plain)
@@ -174,7 +204,10 @@ class Call:
         """The inputs as tensors of dtype `dt`, and the arrays that hold the same values."""
         ts = [tensor(as_dtype(x, dt), dt, layout) for x in self.xs]
         arrays = [host(t) for t in ts]
-        if dt in FLOATS or result_dtype(self.op.out if isinstance(self.op.out, str) else self.op.out[0], dt) in FLOATS:
+        if (
+            dt in FLOATS
+            or result_dtype(self.op.out if isinstance(self.op.out, str) else self.op.out[0], dt) in FLOATS
+        ):
             arrays = [a.astype(np.float64) for a in arrays]
         return ts, arrays
 
@@ -189,7 +222,8 @@ def as_dtype(x, dt):
     return (np.abs(whole) if dt == "uint8" else whole).astype(dt)
 
 
-# ---- samples ---------------------------------------------------------------------------------------------------------
+# ---- samples -------------------------------------------------------------------------------------
+
 
 def uniform(rng, shape, *intervals):
     """Uniform over a union of intervals, each as likely as the others."""
@@ -208,11 +242,20 @@ def unary_samples(*intervals, shapes=((2, 3, 4), (67,), (), (0, 3)), **kwargs):
     return lambda rng: [Sample(uniform(rng, s, *intervals), **kwargs) for s in shapes]
 
 
-PAIRS = (((2, 3), (2, 3)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((2, 2), ()), ((), (3,)), ((), ()), ((0, 2), (2,)), ((37,), (37,)))
+PAIRS = (
+    ((2, 3), (2, 3)),
+    ((3, 4), (4,)),
+    ((3, 1), (1, 4)),
+    ((2, 2), ()),
+    ((), (3,)),
+    ((), ()),
+    ((0, 2), (2,)),
+    ((37,), (37,)),
+)
 
 
 def binary_samples(x, y=None, numbers=(), apart=None, keep=None):
-    """Pairs of broadcastable shapes, then a tensor with each of `numbers` on its right; `keep` moves y away from kinks."""
+    """Pairs of broadcastable shapes, then a tensor with each of `numbers`; `keep` moves y off kinks."""
 
     def make(rng):
         for a, b in PAIRS:
@@ -229,4 +272,10 @@ def rows(build):
     return lambda rng: list(build(rng))
 
 
-ALL = DTYPES
+def off_whole(x, y):
+    """The divisors, moved so that no quotient is near a whole number."""
+    q = x / y
+    away = np.abs(q - np.rint(q)) >= 0.12
+    if np.ndim(y) and np.shape(q) == np.shape(y):
+        return np.where(away, y, x / (np.rint(q) + 0.3))
+    return y if np.all(away) else np.asarray(np.full(np.shape(y), 7.3))

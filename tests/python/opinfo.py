@@ -1,35 +1,72 @@
-"""The database of operations: one row each. `test_ops.py` checks every row; `test_completeness.py` that no operation lacks one.
+"""The database of operations, one row each.
 
-Elementwise rows are here; operations on whole tensors in `opinfo_tensors.py`, on indices in `opinfo_index.py`.
+`test_ops.py` checks every row, `test_completeness.py` that no operation lacks one. Elementwise rows are here;
+the others stand, by class, in the `opinfo_*.py` beside this file.
 """
+
 import math
 
 import numpy as np
-
-from common import FLOATS, T
-from opbase import ALL, NUMBERS, SPECIAL, Op, Sample, binary_samples, rows, unary_samples, uniform
+from common import FLOATS
+from opbase import (
+    ALL,
+    MISMATCHED,
+    NUMBERS,
+    PLAIN,
+    SIDES,
+    SPECIAL,
+    Op,
+    Sample,
+    binary_samples,
+    off_whole,
+    rows,
+    unary_samples,
+    uniform,
+)
 from opinfo_index import INDEX
-from opinfo_tensors import TENSORS
+from opinfo_movement import MOVEMENT
+from opinfo_networks import NETWORKS, PRODUCTS
+from opinfo_operators import OPERATORS
+from opinfo_reduce import REDUCTIONS
 
 F = "nn.functional."
 each = lambda f: np.vectorize(f, otypes=[np.float64])
 erf, erfc = each(math.erf), each(math.erfc)
-sigmoid = lambda x: np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
-softplus = lambda x, beta=1, threshold=20: np.where(x * beta > threshold, x, (np.maximum(x * beta, 0) + np.log1p(np.exp(-np.abs(x * beta)))) / beta)
+sigmoid = lambda x: np.where(
+    x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))
+)
+softplus = lambda x, beta=1, threshold=20: np.where(
+    x * beta > threshold, x, (np.maximum(x * beta, 0) + np.log1p(np.exp(-np.abs(x * beta)))) / beta
+)
 elu = lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
 inf, nan = math.inf, math.nan
 
 
 def unary(name, ref, *intervals, out="float", dtypes=ALL, special=True, inplace=True, **flags):
     special = ((np.array(SPECIAL),),) if special is True else special
-    errors = (((), {}, TypeError), (("text",), {}, TypeError), ((np.ones(2), np.ones(2), np.ones(2), 5), {}, TypeError))
-    return Op(name=name, kind="unary", ref=ref, samples=unary_samples(*intervals), out=out, dtypes=dtypes, special=special,
-              inplace=inplace, errors=errors, **flags)
+    errors = (
+        ((), {}, TypeError),
+        (("text",), {}, TypeError),
+        ((np.ones(2), np.ones(2), np.ones(2), 5), {}, TypeError),
+    )
+    return Op(
+        name=name,
+        kind="unary",
+        ref=ref,
+        samples=unary_samples(*intervals),
+        out=out,
+        dtypes=dtypes,
+        special=special,
+        inplace=inplace,
+        errors=errors,
+        **flags,
+    )
 
 
 POSITIVE, INNER, WIDE = (0.2, 3.0), (-0.9, 0.9), (-3.0, 3.0)
-SIDES = ((-3.0, -0.1), (0.1, 3.0))
-BETWEEN = tuple((k + 0.1, k + 0.4) for k in range(-3, 3)) + tuple((k + 0.6, k + 0.9) for k in range(-3, 3))  # neither k nor k + 1/2
+BETWEEN = tuple((k + 0.1, k + 0.4) for k in range(-3, 3)) + tuple(
+    (k + 0.6, k + 0.9) for k in range(-3, 3)
+)  # neither k nor k + 1/2
 
 UNARY = [
     unary("neg", np.negative, WIDE, out="same", dtypes=NUMBERS),
@@ -45,7 +82,16 @@ UNARY = [
     unary("square", np.square, *SIDES, out="same", dtypes=NUMBERS),
     unary("reciprocal", lambda x: 1 / x, *SIDES),
     unary("abs", np.abs, *SIDES, out="same", dtypes=NUMBERS, slopes=((0.0, 0.0), (-0.0, 0.0))),
-    unary("sign", np.sign, *SIDES, out="same", dtypes=NUMBERS, flat=True, special=((np.array(SPECIAL[1:]),),), slopes=((0.0, 0.0),)),
+    unary(
+        "sign",
+        np.sign,
+        *SIDES,
+        out="same",
+        dtypes=NUMBERS,
+        flat=True,
+        special=((np.array(SPECIAL[1:]),),),
+        slopes=((0.0, 0.0),),
+    ),
     unary("sin", np.sin, (-1.2, 1.2), (2, 4)),
     unary("cos", np.cos, (0.3, 2.8), (-2.8, -0.3)),
     unary("tan", np.tan, (-1.2, 1.2)),
@@ -65,22 +111,72 @@ UNARY = [
     unary("ceil", np.ceil, *BETWEEN, out="same", dtypes=NUMBERS, flat=True, slopes=((1.0, 0.0),)),
     unary("round", np.round, *BETWEEN, out="same", dtypes=NUMBERS, flat=True, slopes=((0.5, 0.0),)),
     unary("trunc", np.trunc, *BETWEEN, out="same", dtypes=NUMBERS, flat=True, slopes=((1.0, 0.0),)),
-    unary("frac", lambda x: x - np.trunc(x), *BETWEEN, out="same", dtypes=FLOATS, special=((np.array([nan, 0.5, -1.5, 40.25]),),)),
-    unary("relu", lambda x: np.where(x <= 0, 0 * np.nan_to_num(x), x), *SIDES, out="same", dtypes=NUMBERS,
-          special=((np.array([nan, inf, -inf, 0.0, 1e-30, -1e-30]),),), slopes=((0.0, 0.0), (nan, 1.0))),
-    unary(F + "silu", lambda x: x * sigmoid(x), WIDE, out="same", dtypes=FLOATS, method=False, inplace=False, special=((np.array(SPECIAL[3:]),),)),
-    unary(F + "logsigmoid", lambda x: -softplus(-x), WIDE, out="same", dtypes=FLOATS, method=False, inplace=False, rtol=2,
-          special=((np.array(SPECIAL[3:]),),)),
-    unary(F + "softsign", lambda x: x / (1 + np.abs(x)), *SIDES, out="same", dtypes=FLOATS, method=False, inplace=False),
+    unary(
+        "frac",
+        lambda x: x - np.trunc(x),
+        *BETWEEN,
+        out="same",
+        dtypes=FLOATS,
+        special=((np.array([nan, 0.5, -1.5, 40.25]),),),
+    ),
+    unary(
+        "relu",
+        lambda x: np.where(x <= 0, 0 * np.nan_to_num(x), x),
+        *SIDES,
+        out="same",
+        dtypes=NUMBERS,
+        special=((np.array([nan, inf, -inf, 0.0, 1e-30, -1e-30]),),),
+        slopes=((0.0, 0.0), (nan, 1.0)),
+    ),
+    unary(
+        F + "silu",
+        lambda x: x * sigmoid(x),
+        WIDE,
+        out="same",
+        dtypes=FLOATS,
+        method=False,
+        inplace=False,
+        special=((np.array(SPECIAL[3:]),),),
+    ),
+    unary(
+        F + "logsigmoid",
+        lambda x: -softplus(-x),
+        WIDE,
+        out="same",
+        dtypes=FLOATS,
+        method=False,
+        inplace=False,
+        rtol=2,
+        special=((np.array(SPECIAL[3:]),),),
+    ),
+    unary(
+        F + "softsign",
+        lambda x: x / (1 + np.abs(x)),
+        *SIDES,
+        out="same",
+        dtypes=FLOATS,
+        method=False,
+        inplace=False,
+    ),
 ]
 
 
 def parametric(name, ref, samples, **flags):
-    return Op(name=name, kind="parametric", ref=ref, samples=rows(samples), method=flags.pop("method", False), **flags)
+    return Op(
+        name=name,
+        kind="parametric",
+        ref=ref,
+        samples=rows(samples),
+        method=flags.pop("method", False),
+        **flags,
+    )
 
 
 def with_params(*kwargs, intervals=SIDES, shape=(3, 4)):
-    return lambda rng: [*unary_samples(*intervals)(rng), *(Sample(uniform(rng, shape, *intervals), **k) for k in kwargs)]
+    return lambda rng: [
+        *unary_samples(*intervals)(rng),
+        *(Sample(uniform(rng, shape, *intervals), **k) for k in kwargs),
+    ]
 
 
 def gelu(x, approximate="none"):
@@ -96,7 +192,9 @@ def clamp(x, min=None, max=None):
 
 def clamp_samples(rng):
     x = uniform(rng, (3, 4), (-3, -1.1), (-0.9, 0.9), (1.1, 3))
-    yield from (Sample(x, **k) for k in ({"min": -1, "max": 1}, {"min": -1.0}, {"max": 1.0}, {"min": 2, "max": -2}))
+    yield from (
+        Sample(x, **k) for k in ({"min": -1, "max": 1}, {"min": -1.0}, {"max": 1.0}, {"min": 2, "max": -2})
+    )
     low, high = uniform(rng, (4,), (-2, -1)), uniform(rng, (3, 1), (1, 2))
     far = np.where(np.abs(x - low) < 0.1, x + 0.2, x)
     far = np.where(np.abs(far - high) < 0.1, far + 0.2, far)
@@ -114,39 +212,107 @@ def limit_samples(rng):
 AT_LIMIT = {"errors": (((np.ones(2), np.ones(3)), {}, RuntimeError), ((np.ones(2), "a"), {}, TypeError))}
 
 PARAMETRIC = [
-    parametric(F + "leaky_relu", lambda x, negative_slope=0.01: np.where(x > 0, x, x * negative_slope),
-               with_params({"negative_slope": 0.2}, {"negative_slope": -0.5}), special=((np.array(SPECIAL),),), slopes=((0.0, 0.01),)),
-    parametric(F + "elu", elu, with_params({"alpha": 0.7}), special=((np.array(SPECIAL),),), errors=((("a",), {}, TypeError),)),
-    parametric(F + "softplus", softplus, with_params({"beta": 2}, {"beta": 3.0, "threshold": 2.0}), rtol=2,
-               special=((np.array([nan, inf, -inf, 0.0, 40.0, -40.0]),),)),
-    parametric(F + "gelu", gelu, with_params({"approximate": "tanh"}, {"approximate": "none"}, intervals=((-2.5, -1), (-0.5, 2.5))), rtol=4,
-               errors=(((np.ones(2),), {"approximate": "other"}, RuntimeError),)),
-    parametric(F + "threshold", lambda x, t, v: np.where(x <= t, v, x),
-               lambda rng: [Sample(uniform(rng, (3, 4), *SIDES), 0, -2.0), Sample(uniform(rng, (5,), (-3, 0.4), (0.6, 3)), 0.5, 4), Sample(uniform(rng, (5,), *SIDES), 0, 2)], dtypes=NUMBERS),
-    parametric("clamp", clamp, clamp_samples, method=True, inplace=True, dtypes=NUMBERS,
-               special=((np.array(SPECIAL), -0.5, 2.0), (np.array([0.0, 1.0]), nan, 1.0)),
-               errors=(((np.ones(2),), {}, (RuntimeError, ValueError)), ((np.ones(2), "a"), {}, TypeError), ((np.ones(2), np.ones(3)), {}, RuntimeError))),
-    parametric("clamp_min", np.maximum, limit_samples, method=True, inplace=True, dtypes=("float64", "float32"), slopes=(((2.0, 2.0), (1.0,)),), **AT_LIMIT),
-    parametric("clamp_max", np.minimum, limit_samples, method=True, inplace=True, dtypes=("float64", "float32"), slopes=(((2.0, 2.0), (1.0,)),), **AT_LIMIT),
+    parametric(
+        F + "leaky_relu",
+        lambda x, negative_slope=0.01: np.where(x > 0, x, x * negative_slope),
+        with_params({"negative_slope": 0.2}, {"negative_slope": -0.5}),
+        special=((np.array(SPECIAL),),),
+        slopes=((0.0, 0.01),),
+    ),
+    parametric(
+        F + "elu",
+        elu,
+        with_params({"alpha": 0.7}),
+        special=((np.array(SPECIAL),),),
+        errors=((("a",), {}, TypeError),),
+    ),
+    parametric(
+        F + "softplus",
+        softplus,
+        with_params({"beta": 2}, {"beta": 3.0, "threshold": 2.0}),
+        rtol=2,
+        special=((np.array([nan, inf, -inf, 0.0, 40.0, -40.0]),),),
+    ),
+    parametric(
+        F + "gelu",
+        gelu,
+        with_params({"approximate": "tanh"}, {"approximate": "none"}, intervals=((-2.5, -1), (-0.5, 2.5))),
+        rtol=4,
+        errors=(((np.ones(2),), {"approximate": "other"}, RuntimeError),),
+    ),
+    parametric(
+        F + "threshold",
+        lambda x, t, v: np.where(x <= t, v, x),
+        lambda rng: [
+            Sample(uniform(rng, (3, 4), *SIDES), 0, -2.0),
+            Sample(uniform(rng, (5,), (-3, 0.4), (0.6, 3)), 0.5, 4),
+            Sample(uniform(rng, (5,), *SIDES), 0, 2),
+        ],
+        dtypes=NUMBERS,
+    ),
+    parametric(
+        "clamp",
+        clamp,
+        clamp_samples,
+        method=True,
+        inplace=True,
+        dtypes=NUMBERS,
+        special=((np.array(SPECIAL), -0.5, 2.0), (np.array([0.0, 1.0]), nan, 1.0)),
+        errors=(
+            ((np.ones(2),), {}, (RuntimeError, ValueError)),
+            ((np.ones(2), "a"), {}, TypeError),
+            ((np.ones(2), np.ones(3)), {}, RuntimeError),
+        ),
+    ),
+    parametric(
+        "clamp_min",
+        np.maximum,
+        limit_samples,
+        method=True,
+        inplace=True,
+        dtypes=("float64", "float32"),
+        slopes=(((2.0, 2.0), (1.0,)),),
+        **AT_LIMIT,
+    ),
+    parametric(
+        "clamp_max",
+        np.minimum,
+        limit_samples,
+        method=True,
+        inplace=True,
+        dtypes=("float64", "float32"),
+        slopes=(((2.0, 2.0), (1.0,)),),
+        **AT_LIMIT,
+    ),
 ]
 
 A, B = np.meshgrid([nan, inf, -inf, 0.0, -0.0, 1.5, -1.5], [nan, inf, -inf, 0.0, -0.0, 2.0, -2.0])
-PLAIN = ([-2.0, -0.3], [0.3, 2.0])
-MISMATCHED = (((np.ones(2), np.ones(3)), {}, RuntimeError), ((np.ones((2, 3)), np.ones((3, 2))), {}, RuntimeError), ((np.ones(2), "text"), {}, TypeError))
+CORNERS = (A.ravel(), B.ravel())
 
 
-def binary(name, ref, x=PLAIN, y=None, numbers=(3, -0.75), dtypes=NUMBERS, errors=MISMATCHED, keep=None, special=((A.ravel(), B.ravel()),), **flags):
+def binary(
+    name,
+    ref,
+    x=PLAIN,
+    y=None,
+    numbers=(3, -0.75),
+    dtypes=NUMBERS,
+    errors=MISMATCHED,
+    keep=None,
+    special=(CORNERS,),
+    **flags,
+):
     samples = binary_samples(x, y, numbers, keep=keep)
-    return Op(name=name, kind=flags.pop("kind", "binary"), ref=ref, samples=samples, dtypes=dtypes, errors=errors, special=special, **flags)
-
-
-def off_whole(x, y):
-    """The divisors, moved so that no quotient is near a whole number."""
-    q = x / y
-    away = np.abs(q - np.rint(q)) >= 0.12
-    if np.ndim(y) and np.shape(q) == np.shape(y):
-        return np.where(away, y, x / (np.rint(q) + 0.3))
-    return y if np.all(away) else np.asarray(np.full(np.shape(y), 7.3))
+    return Op(
+        name=name,
+        kind=flags.pop("kind", "binary"),
+        ref=ref,
+        samples=samples,
+        dtypes=dtypes,
+        errors=errors,
+        special=special,
+        **flags,
+    )
 
 
 def apart(x, y):
@@ -176,80 +342,186 @@ BINARY = [
     binary("add", lambda x, y: np.add(x, y), inplace=True, dtypes=ALL, errors=MISMATCHED),
     binary("sub", lambda x, y: np.subtract(x, y), inplace=True),
     binary("mul", lambda x, y: np.multiply(x, y), inplace=True, dtypes=ALL),
-    binary("div", div, inplace=True, out="float", slopes=(((1.0, 0.0), (inf, -inf)),),
-           errors=(*MISMATCHED, ((np.ones(2), 2.0), {"rounding_mode": "up"}, RuntimeError))),
-    binary("pow", int_power, x=([0.3, 2.0],), y=PLAIN, numbers=(2, 3, 0.5, -1, -1.5), dtypes=FLOATS, inplace=True, rtol=4,
-           slopes=(((0.0, 0.0), (0.0, 0.0)), ((0.0, 2.0), (0.0, 0.0)), ((0.0, 1.0), (1.0, 0.0)), ((2.0, 0.0), (0.0, math.log(2))))),
+    binary(
+        "div",
+        div,
+        inplace=True,
+        out="float",
+        slopes=(((1.0, 0.0), (inf, -inf)),),
+        errors=(*MISMATCHED, ((np.ones(2), 2.0), {"rounding_mode": "up"}, RuntimeError)),
+    ),
+    binary(
+        "pow",
+        int_power,
+        x=([0.3, 2.0],),
+        y=PLAIN,
+        numbers=(2, 3, 0.5, -1, -1.5),
+        dtypes=FLOATS,
+        inplace=True,
+        rtol=4,
+        slopes=(
+            ((0.0, 0.0), (0.0, 0.0)),
+            ((0.0, 2.0), (0.0, 0.0)),
+            ((0.0, 1.0), (1.0, 0.0)),
+            ((2.0, 0.0), (0.0, math.log(2))),
+        ),
+    ),
     binary("maximum", np.maximum, keep=apart, numbers=(), dtypes=ALL, **HALVES),
     binary("minimum", np.minimum, keep=apart, numbers=(), dtypes=ALL, **HALVES),
     binary("atan2", np.arctan2, numbers=(), out="float", inplace=True),
     binary("hypot", np.hypot, numbers=(), dtypes=FLOATS, inplace=True),
-    binary("remainder", np.remainder, keep=off_whole, numbers=(0.77, -0.77), dtypes=FLOATS, inplace=True, special=((A.ravel(), B.ravel()),), rtol=8),
+    binary(
+        "remainder", np.remainder, keep=off_whole, numbers=(0.77, -0.77), dtypes=FLOATS, inplace=True, rtol=8
+    ),
     binary("fmod", np.fmod, keep=off_whole, numbers=(0.77, -0.77), dtypes=FLOATS, inplace=True, rtol=8),
-    binary("floor_divide", np.floor_divide, keep=off_whole, numbers=(0.77, -0.77), dtypes=("float64", "float32"), inplace=True, flat=True,
-           special=((A.ravel(), B.ravel()),)),
-    Op(name="lerp", kind="binary", ref=lambda x, y, w: x + w * (y - x), inplace=True, rtol=4,
-       samples=rows(lambda rng: [Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), w) for w in (0.25, 0.75, uniform(rng, (2, 1), (0, 0.45), (0.55, 1)))]),
-       errors=(((np.ones(2), np.ones(3), 0.5), {}, RuntimeError),)),
-    Op(name="addcmul", kind="binary", inplace=True, ref=lambda x, y, w, value=1: x + value * y * w, errors=(((np.ones(2), np.ones(3), np.ones(2)), {}, RuntimeError),),
-       samples=rows(lambda rng: [Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), uniform(rng, (2, 1)), **k) for k in ({}, {"value": 0.5})])),
-    Op(name="addcdiv", kind="binary", inplace=True, ref=lambda x, y, w, value=1: x + value * y / w, errors=(((np.ones(2), np.ones(3), np.ones(2)), {}, RuntimeError),),
-       samples=rows(lambda rng: [Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), uniform(rng, (2, 1), *PLAIN), **k) for k in ({}, {"value": 0.5})])),
+    binary(
+        "floor_divide",
+        np.floor_divide,
+        keep=off_whole,
+        numbers=(0.77, -0.77),
+        dtypes=("float64", "float32"),
+        inplace=True,
+        flat=True,
+    ),
+    Op(
+        name="lerp",
+        kind="binary",
+        ref=lambda x, y, w: x + w * (y - x),
+        inplace=True,
+        rtol=4,
+        samples=rows(
+            lambda rng: [
+                Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), w)
+                for w in (0.25, 0.75, uniform(rng, (2, 1), (0, 0.45), (0.55, 1)))
+            ]
+        ),
+        errors=(((np.ones(2), np.ones(3), 0.5), {}, RuntimeError),),
+    ),
+    Op(
+        name="addcmul",
+        kind="binary",
+        inplace=True,
+        ref=lambda x, y, w, value=1: x + value * y * w,
+        errors=(((np.ones(2), np.ones(3), np.ones(2)), {}, RuntimeError),),
+        samples=rows(
+            lambda rng: [
+                Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), uniform(rng, (2, 1)), **k)
+                for k in ({}, {"value": 0.5})
+            ]
+        ),
+    ),
+    Op(
+        name="addcdiv",
+        kind="binary",
+        inplace=True,
+        ref=lambda x, y, w, value=1: x + value * y / w,
+        errors=(((np.ones(2), np.ones(3), np.ones(2)), {}, RuntimeError),),
+        samples=rows(
+            lambda rng: [
+                Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), uniform(rng, (2, 1), *PLAIN), **k)
+                for k in ({}, {"value": 0.5})
+            ]
+        ),
+    ),
 ]
 
 
 def comparison(name, ref, **flags):
-    return binary(name, ref, x=([-1.0, -1.0], [0.5, 0.5], [0.0, 2.0]), numbers=(1, -0.5), kind="comparison", grad=False, out="bool",
-                  dtypes=ALL, method=True, **flags)
+    return binary(
+        name,
+        ref,
+        x=([-1.0, -1.0], [0.5, 0.5], [0.0, 2.0]),
+        numbers=(1, -0.5),
+        kind="comparison",
+        grad=False,
+        out="bool",
+        dtypes=ALL,
+        method=True,
+        **flags,
+    )
 
 
 def test(name, ref):
-    return Op(name=name, kind="comparison", ref=ref, samples=unary_samples(WIDE), grad=False, out="bool", dtypes=ALL, special=((np.array(SPECIAL),),),
-              errors=((("text",), {}, TypeError),))
+    return Op(
+        name=name,
+        kind="comparison",
+        ref=ref,
+        samples=unary_samples(WIDE),
+        grad=False,
+        out="bool",
+        dtypes=ALL,
+        special=((np.array(SPECIAL),),),
+        errors=((("text",), {}, TypeError),),
+    )
 
 
 COMPARISON = [
-    *(comparison(n, f) for n, f in {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}.items()),
-    *(binary(n, f, numbers=(), kind="comparison", grad=False, out="bool", dtypes=ALL)
-      for n, f in {"logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor}.items()),
-    *(test(n, f) for n, f in {"logical_not": np.logical_not, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}.items()),
+    *(
+        comparison(n, f)
+        for n, f in {
+            "eq": np.equal,
+            "ne": np.not_equal,
+            "lt": np.less,
+            "le": np.less_equal,
+            "gt": np.greater,
+            "ge": np.greater_equal,
+        }.items()
+    ),
+    *(
+        binary(n, f, numbers=(), kind="comparison", grad=False, out="bool", dtypes=ALL)
+        for n, f in {
+            "logical_and": np.logical_and,
+            "logical_or": np.logical_or,
+            "logical_xor": np.logical_xor,
+        }.items()
+    ),
+    *(
+        test(n, f)
+        for n, f in {
+            "logical_not": np.logical_not,
+            "isnan": np.isnan,
+            "isinf": np.isinf,
+            "isfinite": np.isfinite,
+        }.items()
+    ),
 ]
 
-
-def operator(symbol, call, ref, x=PLAIN, y=None, numbers=(3, -0.75), dtypes=NUMBERS, **flags):
-    """An operator between tensors and numbers, on either side."""
-    def samples(rng):
-        yield from binary_samples(x, y, numbers, keep=flags.get("keep"))(rng)
-        yield from (Sample(n, uniform(rng, (2, 3), *(y or x))) for n in flags.get("left", numbers))
-    extra = {k: v for k, v in flags.items() if k not in ("keep", "left")}
-    return Op(name=symbol, call=call, ref=ref, samples=samples, dtypes=dtypes, function=False, method=False, errors=MISMATCHED, **extra)
-
-
-OPERATORS = [
-    operator("operator+", lambda x, y: x + y, lambda x, y: x + y),
-    operator("operator-", lambda x, y: x - y, lambda x, y: x - y),
-    operator("operator*", lambda x, y: x * y, lambda x, y: x * y),
-    operator("operator/", lambda x, y: x / y, lambda x, y: np.true_divide(x, y), out="float"),
-    operator("operator**", lambda x, y: x**y, lambda x, y: np.power(x, y), x=([0.3, 2.0],), numbers=(2, 0.5), dtypes=FLOATS, rtol=4),
-    operator("operator%", lambda x, y: x % y, lambda x, y: np.remainder(x, y), numbers=(0.77,), left=(), keep=off_whole, dtypes=FLOATS, rtol=8),
-    operator("operator//", lambda x, y: x // y, lambda x, y: np.floor_divide(x, y), numbers=(0.77,), left=(), keep=off_whole, dtypes=("float64", "float32"), flat=True),
-    Op(name="operator unary", call=lambda x: [-x, +x, abs(x)], ref=lambda x: [-x, +x, abs(x)], samples=unary_samples(*SIDES), dtypes=NUMBERS,
-       function=False, method=False),
-    *(Op(name=f"operator{s}", call=c, ref=c, samples=binary_samples(([0.5, 0.5], [0.0, 2.0]), numbers=(1, 0.5)), grad=False, out="bool", dtypes=ALL,
-         function=False, method=False) for s, c in {"==": lambda x, y: x == y, "!=": lambda x, y: x != y, "<": lambda x, y: x < y,
-                                                    "<=": lambda x, y: x <= y, ">": lambda x, y: x > y, ">=": lambda x, y: x >= y}.items()),
-]
 
 ELEMENTWISE = [*UNARY, *PARAMETRIC, *BINARY, *COMPARISON]
-OPS = [*ELEMENTWISE, *OPERATORS, *TENSORS, *INDEX]
+OPS = [*ELEMENTWISE, *OPERATORS, *REDUCTIONS, *MOVEMENT, *PRODUCTS, *NETWORKS, *INDEX]
 BY_NAME = {op.name: op for op in OPS}
 assert len(BY_NAME) == len(OPS), "two rows of one name"
 
-# Operations without inputs to differentiate: tested in test_create.py and test_random.py, listed so that the database is complete.
-CREATION = ("tensor", "as_tensor", "from_numpy", "from_dlpack", "zeros", "ones", "full", "empty", "arange", "linspace", "eye", "zeros_like", "ones_like",
-            "full_like", "empty_like")
+# Operations without inputs to differentiate, tested in test_create.py and test_random.py.
+CREATION = (
+    "tensor",
+    "as_tensor",
+    "from_numpy",
+    "from_dlpack",
+    "zeros",
+    "ones",
+    "full",
+    "empty",
+    "arange",
+    "linspace",
+    "eye",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "empty_like",
+)
 RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "rand_like", "randn_like")
 
 # Names of the registry whose row stands under another name.
-ALIASES = {"gelu_erf": F + "gelu", "gelu_tanh": F + "gelu", "elu_scaled": F + "elu", "add_scaled": "add", "logsigmoid": F + "logsigmoid",
-           "silu": F + "silu", "softsign": F + "softsign", "leaky_relu": F + "leaky_relu", "softplus": F + "softplus", "threshold": F + "threshold"}
+ALIASES = {
+    "gelu_erf": F + "gelu",
+    "gelu_tanh": F + "gelu",
+    "elu_scaled": F + "elu",
+    "add_scaled": "add",
+    "logsigmoid": F + "logsigmoid",
+    "silu": F + "silu",
+    "softsign": F + "softsign",
+    "leaky_relu": F + "leaky_relu",
+    "softplus": F + "softplus",
+    "threshold": F + "threshold",
+}

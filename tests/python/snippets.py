@@ -1,8 +1,9 @@
-"""Runs small programs, each in a forked child of a process that has imported the module and used nothing of it.
+"""Runs small programs, each in a child forked from a process that only imported the module.
 
-As a script it is that process: a JSON string with a program on each line of standard input, a JSON object with the outcome on
-each line of standard output. `Runner` is the other end.
+As a script it is that process: it reads a program, as a JSON string, from each line of standard input and answers
+with its outcome, as a JSON object, on a line of standard output. `Runner` is the other end.
 """
+
 import json
 import math
 import os
@@ -70,8 +71,13 @@ class Runner:
     """A process that runs programs one at a time."""
 
     def __init__(self):
-        self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.process = subprocess.Popen(
+            [sys.executable, os.path.abspath(__file__)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
 
     def __call__(self, code):
         self.process.stdin.write(json.dumps(code) + "\n")

@@ -1,9 +1,11 @@
-"""Recorded autograd programs, and the faults once reported against autodiff libraries (see tests/reference)."""
+"""Recorded autograd programs, and the faults once reported against autodiff libraries (see
+tests/reference).
+"""
+
 import json
 import os
 
 import pytest
-
 from common import REFERENCE
 from snippets import Runner, close
 
@@ -26,7 +28,7 @@ def run():
 
 
 def matches(outcome, record, tol):
-    """Whether the outcome is the one of `record`: a value (`expect`), an exception (`raises`), or just no exception."""
+    """Whether the outcome is the one recorded: a value, an exception, or just no exception."""
     if record.get("raises"):
         return record["raises"] in outcome.get("raised", ())
     if record.get("no_error"):
@@ -44,7 +46,9 @@ def check(run, record):
     outcome = run(code)
     if not any(matches(outcome, a, tol) for a in accepted):
         want = [a.get("raises") or a.get("expect", "no error") for a in accepted]
-        raise AssertionError(f"{record.get('scenario') or record.get('summary')}\n{code}\ngot {outcome}\nexpected {want}")
+        raise AssertionError(
+            f"{record.get('scenario') or record.get('summary')}\n{code}\ngot {outcome}\nexpected {want}"
+        )
 
 
 @pytest.mark.parametrize("name", [i for i in BEHAVIOURS if i not in NOT_YET])

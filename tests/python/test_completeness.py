@@ -1,9 +1,11 @@
-"""No operation without its function, method, docstring, stub and row in the database, and no row without its operation."""
+"""No operation without its function, method, docstring, stub and row in the database, and no row without
+its operation.
+"""
+
 import ast
 import os
 
 import pytest
-
 from common import T
 from opinfo import ALIASES, BY_NAME, CREATION, ELEMENTWISE, OPS, RANDOM
 
@@ -49,7 +51,9 @@ def test_registered_operation_has_a_row_in_the_database(name):
 def test_registered_operation_is_documented(name):
     row = REGISTRY[name]
     assert row["doc"].strip().endswith("."), row["doc"]
-    assert row["kind"] in ("comparison", *row.keys()) or row["formula"], "an operation with derivatives shows them"
+    assert row["kind"] in ("comparison", *row.keys()) or row["formula"], (
+        "an operation with derivatives shows them"
+    )
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -59,7 +63,11 @@ def test_registered_operation_is_a_function_and_a_method(name):
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in ELEMENTWISE])
 def test_elementwise_row_is_in_the_registry(op):
-    names = {op.short} | {k for k, v in ALIASES.items() if v == op.name} | ({"clamp"} if op.name.startswith("clamp") else set())
+    names = (
+        {op.short}
+        | {k for k, v in ALIASES.items() if v == op.name}
+        | ({"clamp"} if op.name.startswith("clamp") else set())
+    )
     assert names & REGISTRY.keys()
 
 
@@ -85,7 +93,9 @@ def test_in_place_form_is_a_documented_method(op):
     assert op.short + "_" in METHODS
 
 
-@pytest.mark.parametrize("name", [op.name for op in OPS if op.function and "." not in op.name] + [*CREATION, *RANDOM])
+@pytest.mark.parametrize(
+    "name", [op.name for op in OPS if op.function and "." not in op.name] + [*CREATION, *RANDOM]
+)
 def test_function_is_in_the_stub(name):
     assert callable(resolve(name)) and resolve(name).__doc__
     assert name in FUNCTIONS

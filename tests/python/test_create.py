@@ -1,7 +1,7 @@
 """Functions that make tensors from nothing but numbers."""
+
 import numpy as np
 import pytest
-
 from common import DTYPES, FLOATS, LAYOUTS, T, dtype, dtype_name, host, tensor
 
 
@@ -9,7 +9,14 @@ from common import DTYPES, FLOATS, LAYOUTS, T, dtype, dtype_name, host, tensor
 @pytest.mark.parametrize("dt", DTYPES)
 def test_zeros_and_ones(name, value, dt):
     make = getattr(T, name)
-    for args, shape in (((2, 3), (2, 3)), (((2, 3),), (2, 3)), (([4],), (4,)), (((),), ()), ((0, 2), (0, 2)), ((1,), (1,))):
+    for args, shape in (
+        ((2, 3), (2, 3)),
+        (((2, 3),), (2, 3)),
+        (([4],), (4,)),
+        (((),), ()),
+        ((0, 2), (0, 2)),
+        ((1,), (1,)),
+    ):
         t = make(*args, dtype=dtype(dt))
         assert (tuple(t.shape), dtype_name(t)) == (shape, dt) and (host(t) == value).all()
         assert t.is_contiguous() and not t.requires_grad
@@ -34,7 +41,21 @@ def test_empty_has_the_asked_shape_and_dtype():
     assert tuple(T.empty((2, 2)).shape) == (2, 2) and T.empty(2).dtype == T.float32
 
 
-@pytest.mark.parametrize("args", [(5,), (2, 7), (1, 10, 3), (10, 1, -3), (0.0, 1.0, 0.1), (3, 3), (-2, 2, 0.5), (0, 1, 0.3), (5, 0, -1), (0,)])
+@pytest.mark.parametrize(
+    "args",
+    [
+        (5,),
+        (2, 7),
+        (1, 10, 3),
+        (10, 1, -3),
+        (0.0, 1.0, 0.1),
+        (3, 3),
+        (-2, 2, 0.5),
+        (0, 1, 0.3),
+        (5, 0, -1),
+        (0,),
+    ],
+)
 def test_arange_is_that_of_numpy(args):
     t, want = T.arange(*args), np.arange(*args)
     assert dtype_name(t) == ("float32" if want.dtype.kind == "f" else "int64")
@@ -50,7 +71,9 @@ def test_arange_refuses(args):
 
 @pytest.mark.parametrize("args", [(0, 1, 5), (-3, 3, 1), (2, -2, 4), (0, 10, 0), (0.5, 0.5, 3)])
 def test_linspace_is_that_of_numpy(args):
-    np.testing.assert_allclose(host(T.linspace(*args, dtype=T.float64)), np.linspace(*args), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(
+        host(T.linspace(*args, dtype=T.float64)), np.linspace(*args), rtol=1e-14, atol=1e-15
+    )
     ends = host(T.linspace(0.1, 0.7, 7, dtype=T.float64))
     assert ends[0] == 0.1 and ends[-1] == 0.7
     assert T.linspace(*args).dtype == T.float32
@@ -72,7 +95,14 @@ def test_eye_is_that_of_numpy(args, dt):
 @pytest.mark.parametrize("dt", DTYPES)
 def test_like_forms_take_shape_and_dtype(layout, dt):
     x = tensor(np.ones((2, 3)), dt, layout)
-    for made, value in ((T.zeros_like(x), 0), (T.ones_like(x), 1), (T.full_like(x, 1), 1), (x.new_zeros(2, 3), 0), (x.new_ones((2, 3)), 1), (x.new_full((2, 3), 1), 1)):
+    for made, value in (
+        (T.zeros_like(x), 0),
+        (T.ones_like(x), 1),
+        (T.full_like(x, 1), 1),
+        (x.new_zeros(2, 3), 0),
+        (x.new_ones((2, 3)), 1),
+        (x.new_full((2, 3), 1), 1),
+    ):
         assert tuple(made.shape) == (2, 3) and dtype_name(made) == dt and (host(made) == value).all()
     assert T.empty_like(x).shape == x.shape and x.new_empty(2, 3).dtype == x.dtype
     assert T.zeros_like(x, dtype=T.float64).dtype == T.float64
@@ -101,8 +131,20 @@ def test_absurd_sizes_are_an_error_not_a_crash():
         T.empty(2**60)
 
 
-@pytest.mark.parametrize("data, shape", [(1.5, ()), ([1, 2], (2,)), ([[1, 2], [3, 4], [5, 6]], (3, 2)), ([], (0,)), ([[]], (1, 0)), ((1, (2)), (2,)), ([[[1.0]]], (1, 1, 1)),
-                                         (range(3), (3,)), ([(1, 2), [3, 4]], (2, 2))])
+@pytest.mark.parametrize(
+    "data, shape",
+    [
+        (1.5, ()),
+        ([1, 2], (2,)),
+        ([[1, 2], [3, 4], [5, 6]], (3, 2)),
+        ([], (0,)),
+        ([[]], (1, 0)),
+        ((1, (2)), (2,)),
+        ([[[1.0]]], (1, 1, 1)),
+        (range(3), (3,)),
+        ([(1, 2), [3, 4]], (2, 2)),
+    ],
+)
 def test_tensor_takes_nested_sequences(data, shape):
     t = T.tensor(data)
     assert tuple(t.shape) == shape

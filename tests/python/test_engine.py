@@ -1,11 +1,11 @@
 """The backward pass: depth, lifetime, hooks, accumulation, threads, exceptions, memory."""
+
 import gc
 import threading
 import weakref
 
 import numpy as np
 import pytest
-
 from common import T, assert_same_bits, host
 
 
@@ -13,7 +13,8 @@ def leaf(*values):
     return T.tensor(values if len(values) != 1 else values[0], dtype=T.float64, requires_grad=True)
 
 
-# ---- depth and width -------------------------------------------------------------------------------------------------
+# ---- depth and width -----------------------------------------------------------------------------
+
 
 def test_chain_of_a_million_nodes():
     """Nothing recurses over the graph: not the order, not the run, not the release."""
@@ -56,11 +57,12 @@ def test_long_chain_of_gradients_of_gradients():
     x = leaf(0.5)
     y = x.sin()
     for _ in range(8):
-        y, = T.autograd.grad(y, x, create_graph=True)
+        (y,) = T.autograd.grad(y, x, create_graph=True)
     assert y.item() == pytest.approx(np.sin(0.5))
 
 
-# ---- lifetime --------------------------------------------------------------------------------------------------------
+# ---- lifetime ------------------------------------------------------------------------------------
+
 
 def test_second_backward_raises_and_changes_nothing():
     x = leaf(2.0)
@@ -111,7 +113,8 @@ def test_backward_twice_over_a_shared_trunk_that_saved_values_fails():
         b.backward()
 
 
-# ---- arguments -------------------------------------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
+
 
 def test_only_scalars_have_an_implicit_cotangent():
     x = leaf(1.0, 2.0)
@@ -138,7 +141,7 @@ def test_grad_of_several_roots_adds_up():
     T.autograd.backward([x * 3, x * x], [None, T.tensor(10.0, dtype=T.float64)])
     assert x.grad.item() == 3 + 40
     y = x * 5
-    g, = T.autograd.grad([y, y], [x], [T.tensor(1.0, dtype=T.float64)] * 2)
+    (g,) = T.autograd.grad([y, y], [x], [T.tensor(1.0, dtype=T.float64)] * 2)
     assert g.item() == 10
 
 
@@ -168,7 +171,8 @@ def test_backward_with_inputs_touches_only_those():
     assert a.grad.item() == 3 and b.grad is None
 
 
-# ---- accumulation ----------------------------------------------------------------------------------------------------
+# ---- accumulation --------------------------------------------------------------------------------
+
 
 def test_gradients_accumulate_in_place():
     x = leaf(1.0, 2.0)
@@ -197,12 +201,15 @@ def test_results_of_grad_alias_nothing():
     ga, gb = T.autograd.grad(a + b, [a, b], v)
     ga.mul_(10)
     assert gb.tolist() == [1, 1] and v.tolist() == [1, 1]
-    g, = T.autograd.grad(a.sum(), a)
+    (g,) = T.autograd.grad(a.sum(), a)
     g[0] = 5.0
     assert g.tolist() == [5, 1]
 
 
-@pytest.mark.parametrize("bad", [lambda: T.ones(3, dtype=T.float64), lambda: T.ones(2, dtype=T.float32), lambda: "text", lambda: 1.0])
+@pytest.mark.parametrize(
+    "bad",
+    [lambda: T.ones(3, dtype=T.float64), lambda: T.ones(2, dtype=T.float32), lambda: "text", lambda: 1.0],
+)
 def test_assigned_gradient_must_fit(bad):
     x = leaf(1.0, 2.0)
     with pytest.raises((RuntimeError, TypeError)):
@@ -212,7 +219,8 @@ def test_assigned_gradient_must_fit(bad):
     assert x.grad.tolist() == [1, 1]
 
 
-# ---- hooks -----------------------------------------------------------------------------------------------------------
+# ---- hooks ---------------------------------------------------------------------------------------
+
 
 def test_tensor_hooks_run_in_order_and_replace_the_gradient():
     x = leaf(1.0)
@@ -280,7 +288,14 @@ def test_node_hooks():
     assert order == ["tensor", "before", "after"] and x.grad.item() == 3 * 2 * 5
 
 
-@pytest.mark.parametrize("result, error", [(lambda g: T.ones(3, dtype=T.float64), RuntimeError), (lambda g: "text", TypeError), (lambda g: 1.0, TypeError)])
+@pytest.mark.parametrize(
+    "result, error",
+    [
+        (lambda g: T.ones(3, dtype=T.float64), RuntimeError),
+        (lambda g: "text", TypeError),
+        (lambda g: 1.0, TypeError),
+    ],
+)
 def test_hook_must_return_a_gradient_or_nothing(result, error):
     x = leaf(1.0, 2.0)
     y = x * 2
@@ -312,7 +327,11 @@ def test_exception_of_a_hook_arrives_unchanged(where):
     def hook(*_):
         raise thrown
 
-    handle = {"tensor": lambda: y.register_hook(hook), "node": lambda: y.grad_fn.register_hook(hook), "accumulate": lambda: x.register_post_accumulate_grad_hook(hook)}[where]()
+    handle = {
+        "tensor": lambda: y.register_hook(hook),
+        "node": lambda: y.grad_fn.register_hook(hook),
+        "accumulate": lambda: x.register_post_accumulate_grad_hook(hook),
+    }[where]()
     with pytest.raises(Refusal) as caught:
         y.backward(retain_graph=True)
     assert caught.value is thrown and "hook" in [f.name for f in caught.traceback]
@@ -350,10 +369,11 @@ def test_deeply_nested_backward():
     assert nest(40).item() == 2.0**41
 
 
-# ---- threads ---------------------------------------------------------------------------------------------------------
+# ---- threads -------------------------------------------------------------------------------------
+
 
 def towers(dt):
-    """Independent deep branches of different cost over shared leaves, so that a parallel engine has something to reorder."""
+    """Deep branches of different cost over shared leaves: a parallel engine has something to reorder."""
     T.manual_seed(7)
     ws = [T.randn(64, 64, dtype=dt).requires_grad_() for _ in range(4)]
     x = T.randn(32, 64, dtype=dt).requires_grad_()
@@ -383,8 +403,18 @@ def test_gradients_have_the_same_bits_for_any_number_of_threads(name):
             assert_same_bits(b, a)
 
 
-@pytest.mark.parametrize("work", [lambda x: x.sum(), lambda x: (x.exp() * x).sum(), lambda x: x.reshape(1000, -1).softmax(1).square().sum(), lambda x: x.reshape(1000, -1).sum(0).square().sum(),
-                                  lambda x: x.cumsum(0).mean(), lambda x: (x.reshape(400, -1) @ x.reshape(-1, 400)).sum()], ids=["sum", "exp", "softmax", "columns", "cumsum", "matmul"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda x: x.sum(),
+        lambda x: (x.exp() * x).sum(),
+        lambda x: x.reshape(1000, -1).softmax(1).square().sum(),
+        lambda x: x.reshape(1000, -1).sum(0).square().sum(),
+        lambda x: x.cumsum(0).mean(),
+        lambda x: (x.reshape(400, -1) @ x.reshape(-1, 400)).sum(),
+    ],
+    ids=["sum", "exp", "softmax", "columns", "cumsum", "matmul"],
+)
 def test_large_operations_have_the_same_bits_for_any_number_of_threads(work):
     before = T.get_num_threads()
     x = T.tensor(np.random.default_rng(0).normal(size=400_000) / 100, dtype=T.float32)
@@ -466,7 +496,8 @@ def test_grad_mode_forms():
         assert T.is_grad_enabled()
 
 
-# ---- memory ----------------------------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
+
 
 def test_small_training_loop_does_not_grow():
     """After a hundred thousand steps the tensors alive take as many bytes as after a hundred."""
@@ -503,7 +534,14 @@ def test_every_byte_comes_back():
 def test_failed_operations_leak_nothing():
     x = T.ones(1000, requires_grad=True)
     before = T._rgrad._live_bytes()
-    for bad in (lambda: x + T.ones(3), lambda: x @ T.ones(7), lambda: x.reshape(7, 7), lambda: T.cat([x, T.ones(2, 2)]), lambda: x[5000], lambda: (x * 2).backward()):
+    for bad in (
+        lambda: x + T.ones(3),
+        lambda: x @ T.ones(7),
+        lambda: x.reshape(7, 7),
+        lambda: T.cat([x, T.ones(2, 2)]),
+        lambda: x[5000],
+        lambda: (x * 2).backward(),
+    ):
         with pytest.raises((RuntimeError, IndexError)):
             bad()
     assert T._rgrad._live_bytes() == before

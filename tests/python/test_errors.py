@@ -1,9 +1,9 @@
 """Mistakes: the class of the exception and the words its text must have; no panic ever leaves the core."""
+
 import builtins
 
 import numpy as np
 import pytest
-
 from common import T
 
 one = lambda *s: T.ones(*s)
@@ -42,7 +42,11 @@ MISTAKES = {
     "gather index": (lambda: one(3).gather(0, T.tensor([3])), (RuntimeError, IndexError), ["gather", "3"]),
     "gather dtype": (lambda: one(3).gather(0, one(2)), RuntimeError, ["gather", "int64"]),
     "class index": (lambda: T.nn.functional.cross_entropy(one(2, 3), T.tensor([0, 3])), IndexError, ["3"]),
-    "reduction name": (lambda: T.nn.functional.mse_loss(one(2), one(2), reduction="average"), ValueError, ["average"]),
+    "reduction name": (
+        lambda: T.nn.functional.mse_loss(one(2), one(2), reduction="average"),
+        ValueError,
+        ["average"],
+    ),
     "dtype of mean": (lambda: T.tensor([1, 2]).mean(), RuntimeError, ["mean", "int64"]),
     "in-place kind": (lambda: T.tensor([1, 2]).add_(0.5), RuntimeError, ["add", "int64", "float"]),
     "in-place bool": (lambda: T.tensor([True]).mul_(2), RuntimeError, ["bool"]),
@@ -67,7 +71,11 @@ MISTAKES = {
     "grad type": (lambda: assign(tracked(2), "grad", 1.0), TypeError, ["grad", "float"]),
     "hook on untracked": (lambda: one(2).register_hook(print), RuntimeError, ["hook", "require"]),
     "retain_grad on untracked": (lambda: one(2).retain_grad(), RuntimeError, ["retain_grad", "require"]),
-    "requires_grad of a result": (lambda: assign(tracked(2) * 2, "requires_grad", False), RuntimeError, ["leaf", "detach"]),
+    "requires_grad of a result": (
+        lambda: assign(tracked(2) * 2, "requires_grad", False),
+        RuntimeError,
+        ["leaf", "detach"],
+    ),
     "unknown device": (lambda: T.ones(2, device="cuda"), (RuntimeError, ValueError), ["cuda"]),
     "linear": (lambda: T.nn.functional.linear(one(2, 3), one(4, 2)), RuntimeError, ["linear", "3", "2"]),
     "ragged data": (lambda: T.tensor([[1, 2], [3]]), ValueError, ["tensor", "2", "1"]),
@@ -76,11 +84,23 @@ MISTAKES = {
     "split": (lambda: one(5).split([2, 2]), RuntimeError, ["split", "4", "5"]),
     "permute": (lambda: one(2, 3).permute(0, 0), RuntimeError, ["permute"]),
     "where condition": (lambda: T.where(one(2), one(2), one(2)), RuntimeError, ["where", "float32"]),
-    "masked_fill mask": (lambda: one(2).masked_fill(T.tensor([1, 0]), 1.0), RuntimeError, ["masked_fill", "int64"]),
+    "masked_fill mask": (
+        lambda: one(2).masked_fill(T.tensor([1, 0]), 1.0),
+        RuntimeError,
+        ["masked_fill", "int64"],
+    ),
     "empty maximum": (lambda: T.zeros(0).max(), RuntimeError, ["max"]),
-    "integer division by zero": (lambda: T.tensor([1]) // T.tensor([0]), RuntimeError, ["floor_divide", "zero"]),
+    "integer division by zero": (
+        lambda: T.tensor([1]) // T.tensor([0]),
+        RuntimeError,
+        ["floor_divide", "zero"],
+    ),
     "numpy strides": (lambda: T.from_numpy(np.arange(4.0)[::-1]), ValueError, ["negative", "copy"]),
-    "deepcopy of a result": (lambda: __import__("copy").deepcopy(tracked(2) * 2), RuntimeError, ["deepcopy", "leaf"]),
+    "deepcopy of a result": (
+        lambda: __import__("copy").deepcopy(tracked(2) * 2),
+        RuntimeError,
+        ["deepcopy", "leaf"],
+    ),
     "unknown attribute": (lambda: one(2).foo, AttributeError, ["foo"]),
 }
 

@@ -1,10 +1,10 @@
 """Custom functions: what ctx offers, what backward may return, and how they behave in the graph."""
+
 import gc
 import weakref
 
 import numpy as np
 import pytest
-
 from common import T
 
 
@@ -20,7 +20,7 @@ class Cube(T.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        x, = ctx.saved_tensors
+        (x,) = ctx.saved_tensors
         return g * 3 * x * x
 
 
@@ -43,7 +43,11 @@ class Product(T.autograd.Function):
 
 def simple(forward, backward):
     """A custom function from two plain ones that take ctx."""
-    return type("Simple", (T.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    return type(
+        "Simple",
+        (T.autograd.Function,),
+        {"forward": staticmethod(forward), "backward": staticmethod(backward)},
+    )
 
 
 def test_value_gradient_and_name():
@@ -56,9 +60,9 @@ def test_value_gradient_and_name():
 
 def test_any_order_of_derivative():
     x = leaf(2.0)
-    g, = T.autograd.grad(Cube.apply(x), x, create_graph=True)
-    h, = T.autograd.grad(g, x, create_graph=True)
-    k, = T.autograd.grad(h, x)
+    (g,) = T.autograd.grad(Cube.apply(x), x, create_graph=True)
+    (h,) = T.autograd.grad(g, x, create_graph=True)
+    (k,) = T.autograd.grad(h, x)
     assert (g.item(), h.item(), k.item()) == (12, 12, 6)
     assert T.autograd.gradcheck(Cube.apply, (x,)) and T.autograd.gradgradcheck(Cube.apply, (x,))
 
@@ -78,14 +82,20 @@ def test_same_tensor_twice():
 
 def test_needs_input_grad_is_known_in_forward_and_backward():
     seen = []
-    f = simple(lambda ctx, a, b, k: (seen.append(ctx.needs_input_grad), a * b)[1], lambda ctx, g: (seen.append(ctx.needs_input_grad), (g, None, None))[1])
+    f = simple(
+        lambda ctx, a, b, k: (seen.append(ctx.needs_input_grad), a * b)[1],
+        lambda ctx, g: (seen.append(ctx.needs_input_grad), (g, None, None))[1],
+    )
     f.apply(leaf(1.0), T.tensor(2.0, dtype=T.float64), 3).backward()
     assert seen == [(True, False, False)] * 2
 
 
 def test_grad_mode_is_off_in_forward_and_follows_create_graph_in_backward():
     seen = []
-    f = simple(lambda ctx, a: (seen.append(T.is_grad_enabled()), a * 2)[1], lambda ctx, g: (seen.append(T.is_grad_enabled()), g * 2)[1])
+    f = simple(
+        lambda ctx, a: (seen.append(T.is_grad_enabled()), a * 2)[1],
+        lambda ctx, g: (seen.append(T.is_grad_enabled()), g * 2)[1],
+    )
     x = leaf(1.0)
     T.autograd.grad(f.apply(x), x)
     T.autograd.grad(f.apply(x), x, create_graph=True)
@@ -101,9 +111,12 @@ def test_untracked_inputs_make_no_node():
 
 def test_several_outputs_and_zeros_for_unused_ones():
     seen = []
-    f = simple(lambda ctx, a: (a * 2, a * 3), lambda ctx, g, h: (seen.append((g.tolist(), h.tolist())), g * 2 + h * 3)[1])
+    f = simple(
+        lambda ctx, a: (a * 2, a * 3),
+        lambda ctx, g, h: (seen.append((g.tolist(), h.tolist())), g * 2 + h * 3)[1],
+    )
     x = leaf(1.0, 1.0)
-    first, second = f.apply(x)
+    _, second = f.apply(x)
     second.sum().backward()
     assert seen == [([0, 0], [1, 1])] and x.grad.tolist() == [3, 3]
 
@@ -121,14 +134,24 @@ def test_none_for_unused_outputs_on_request():
 
 
 def test_arguments_that_are_no_tensors():
-    f = simple(lambda ctx, a, k, name, none: (setattr(ctx, "k", k), a * k)[1], lambda ctx, g: (g * ctx.k, None, None, None))
+    f = simple(
+        lambda ctx, a, k, name, none: (setattr(ctx, "k", k), a * k)[1],
+        lambda ctx, g: (g * ctx.k, None, None, None),
+    )
     x = leaf(2.0)
     f.apply(x, 5, "name", None).backward()
     assert x.grad.item() == 5
 
 
-@pytest.mark.parametrize("grads, error", [(lambda g: (g, g), RuntimeError), (lambda g: (), RuntimeError), (lambda g: "text", (RuntimeError, TypeError)),
-                                          (lambda g: T.ones(7, dtype=T.float64), RuntimeError)])
+@pytest.mark.parametrize(
+    "grads, error",
+    [
+        (lambda g: (g, g), RuntimeError),
+        (lambda g: (), RuntimeError),
+        (lambda g: "text", (RuntimeError, TypeError)),
+        (lambda g: T.ones(7, dtype=T.float64), RuntimeError),
+    ],
+)
 def test_backward_that_returns_the_wrong_thing(grads, error):
     f = simple(lambda ctx, a: a * 1, lambda ctx, g: grads(g))
     x = leaf(1.0, 2.0)
@@ -162,7 +185,9 @@ def test_only_tensors_can_be_saved():
     f = simple(lambda ctx, a: (ctx.save_for_backward(a, 3), a)[1], lambda ctx, g: g)
     with pytest.raises(TypeError):
         f.apply(leaf(1.0)).backward()
-    g = simple(lambda ctx, a: (ctx.save_for_backward(a, None), a * 1)[1], lambda ctx, g: g * ctx.saved_tensors[0])
+    g = simple(
+        lambda ctx, a: (ctx.save_for_backward(a, None), a * 1)[1], lambda ctx, g: g * ctx.saved_tensors[0]
+    )
     x = leaf(4.0)
     g.apply(x).backward()
     assert x.grad.item() == 4
@@ -182,8 +207,14 @@ def test_saved_tensors_are_checked_and_freed():
         y.backward()
 
 
+def saved_exp(ctx, a):
+    y = a.exp()
+    ctx.save_for_backward(y)
+    return y
+
+
 def test_saving_the_output_makes_no_cycle():
-    f = simple(lambda ctx, a: (lambda y: (ctx.save_for_backward(y), y)[1])(a.exp()), lambda ctx, g: g * ctx.saved_tensors[0])
+    f = simple(saved_exp, lambda ctx, g: g * ctx.saved_tensors[0])
     gc.collect()
     gc.disable()
     try:
@@ -199,10 +230,10 @@ def test_saving_the_output_makes_no_cycle():
 
 
 def test_saved_output_has_its_history_back():
-    f = simple(lambda ctx, a: (lambda y: (ctx.save_for_backward(y), y)[1])(a.exp()), lambda ctx, g: g * ctx.saved_tensors[0])
+    f = simple(saved_exp, lambda ctx, g: g * ctx.saved_tensors[0])
     x = leaf(0.5)
-    g, = T.autograd.grad(f.apply(x), x, create_graph=True)
-    h, = T.autograd.grad(g, x)
+    (g,) = T.autograd.grad(f.apply(x), x, create_graph=True)
+    (h,) = T.autograd.grad(g, x)
     assert h.item() == pytest.approx(np.exp(0.5))
 
 
@@ -223,7 +254,12 @@ def test_mark_dirty_returns_the_same_object():
 
 
 def test_mark_non_differentiable_and_integer_outputs():
-    f = simple(lambda ctx, a: (lambda i, k: (ctx.mark_non_differentiable(k), (a * 2, i, k))[1])(a.argmax(), a * 3), lambda ctx, g, *_: g * 2)
+    def forward(ctx, a):
+        k = a * 3
+        ctx.mark_non_differentiable(k)
+        return a * 2, a.argmax(), k
+
+    f = simple(forward, lambda ctx, g, *_: g * 2)
     y, i, k = f.apply(leaf(1.0, 2.0))
     assert y.requires_grad and not i.requires_grad and not k.requires_grad
 
@@ -250,7 +286,7 @@ def test_once_differentiable():
             return g * 2 * ctx.saved_tensors[0]
 
     x = leaf(3.0)
-    g, = T.autograd.grad(Once.apply(x), x, create_graph=True)
+    (g,) = T.autograd.grad(Once.apply(x), x, create_graph=True)
     assert g.item() == 6
     with pytest.raises(RuntimeError):
         T.autograd.grad(g, x)
@@ -286,7 +322,10 @@ def test_missing_backward_is_an_error_on_use_only():
 
 
 def test_function_inside_a_function():
-    f = simple(lambda ctx, a: (ctx.save_for_backward(a), Cube.apply(a))[1], lambda ctx, g: g * Cube.apply(ctx.saved_tensors[0]))
+    f = simple(
+        lambda ctx, a: (ctx.save_for_backward(a), Cube.apply(a))[1],
+        lambda ctx, g: g * Cube.apply(ctx.saved_tensors[0]),
+    )
     x = leaf(2.0)
     f.apply(x).backward()
     assert x.grad.item() == 8
@@ -335,7 +374,9 @@ def test_forward_mode_of_a_custom_function():
 
 def test_saved_tensors_hooks_transform_what_is_saved():
     packed = []
-    with T.autograd.graph.saved_tensors_hooks(lambda t: (packed.append(t.tolist()), t.tolist())[1], lambda v: T.tensor(v, dtype=T.float64)):
+    with T.autograd.graph.saved_tensors_hooks(
+        lambda t: (packed.append(t.tolist()), t.tolist())[1], lambda v: T.tensor(v, dtype=T.float64)
+    ):
         x = leaf(2.0)
         y = Cube.apply(x)
     y.backward()

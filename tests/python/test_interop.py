@@ -1,10 +1,10 @@
 """NumPy, DLPack and the buffer protocol: shared memory, lifetimes, dtypes, refusals."""
+
 import gc
 import weakref
 
 import numpy as np
 import pytest
-
 from common import LAYOUTS, T, dtype, dtype_name, tensor
 
 NUMPY = ("float64", "float32", "float16", "int64", "int32", "uint8", "bool")
@@ -35,7 +35,17 @@ def test_numpy_shares_memory_and_strides(name, layout):
         assert t[0, 0].item() == 0
 
 
-@pytest.mark.parametrize("view", [lambda a: a[::2], lambda a: a.T, lambda a: a[:, 1:], lambda a: a[1], lambda a: np.broadcast_to(a[0], (3, 4)).copy()[:, ::3], lambda a: a[2:2]])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a[::2],
+        lambda a: a.T,
+        lambda a: a[:, 1:],
+        lambda a: a[1],
+        lambda a: np.broadcast_to(a[0], (3, 4)).copy()[:, ::3],
+        lambda a: a[2:2],
+    ],
+)
 def test_views_of_arrays_keep_their_strides(view):
     a = view(np.arange(24.0).reshape(6, 4))
     t = T.from_numpy(a)
@@ -45,10 +55,18 @@ def test_views_of_arrays_keep_their_strides(view):
         assert (t == 7).all()
 
 
-@pytest.mark.parametrize("bad, error", [
-    (np.arange(4.0)[::-1], ValueError), (np.array(["a"]), TypeError), (np.array([object()]), TypeError), ([1.0], TypeError),
-    (np.arange(4, dtype=">f8"), (ValueError, TypeError)), (np.zeros(3, [("a", "f4")]), TypeError), (np.float64(1.0), TypeError),
-])
+@pytest.mark.parametrize(
+    "bad, error",
+    [
+        (np.arange(4.0)[::-1], ValueError),
+        (np.array(["a"]), TypeError),
+        (np.array([object()]), TypeError),
+        ([1.0], TypeError),
+        (np.arange(4, dtype=">f8"), (ValueError, TypeError)),
+        (np.zeros(3, [("a", "f4")]), TypeError),
+        (np.float64(1.0), TypeError),
+    ],
+)
 def test_arrays_that_cannot_be_shared_are_refused(bad, error):
     with pytest.raises(error):
         T.from_numpy(bad)
@@ -130,7 +148,17 @@ def test_indexing_by_arrays():
 
 def test_array_on_either_side_of_an_operator():
     a, x = np.array([1.0, 2.0]), T.tensor([3.0, 4.0], dtype=T.float64, requires_grad=True)
-    for out, want in ((x * a, [3, 8]), (a * x, [3, 8]), (a + x, [4, 6]), (a - x, [-2, -2]), (x - a, [2, 2]), (a / x, [1 / 3, 0.5]), (x @ a, 11.0), (a @ x, 11.0), (a**x, [1, 16])):
+    for out, want in (
+        (x * a, [3, 8]),
+        (a * x, [3, 8]),
+        (a + x, [4, 6]),
+        (a - x, [-2, -2]),
+        (x - a, [2, 2]),
+        (a / x, [1 / 3, 0.5]),
+        (x @ a, 11.0),
+        (a @ x, 11.0),
+        (a**x, [1, 16]),
+    ):
         assert isinstance(out, T.Tensor) and out.requires_grad
         assert np.allclose(out.detach().numpy(), want)
     (a * x).sum().backward()
@@ -138,13 +166,19 @@ def test_array_on_either_side_of_an_operator():
     assert ((a < x).tolist(), (x == a).tolist()) == ([True, True], [False, False])
 
 
-# ---- DLPack ----------------------------------------------------------------------------------------------------------
+# ---- DLPack --------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("name", NUMPY)
 def test_dlpack_to_numpy_and_back(name):
     t = T.tensor([[1, 0, 1], [0, 1, 1]]).to(dtype(name))
     a = np.from_dlpack(t.t())
-    assert a.dtype == name and a.shape == (3, 2) and a.tolist() == t.t().tolist() and a.ctypes.data == t.data_ptr()
+    assert (
+        a.dtype == name
+        and a.shape == (3, 2)
+        and a.tolist() == t.t().tolist()
+        and a.ctypes.data == t.data_ptr()
+    )
     b = np.array([[1, 0], [1, 1]], name)
     back = T.from_dlpack(b)
     assert dtype_name(back) == name and back.tolist() == b.tolist() and back.data_ptr() == b.ctypes.data
@@ -200,7 +234,8 @@ def test_dlpack_of_tracked_tensors_is_refused():
         np.from_dlpack(T.ones(2, requires_grad=True))
 
 
-# ---- buffer protocol -------------------------------------------------------------------------------------------------
+# ---- buffer protocol -----------------------------------------------------------------------------
+
 
 def test_buffer_protocol():
     t = T.arange(6, dtype=T.int32).reshape(2, 3)

@@ -1,10 +1,10 @@
 """Every row of the operation database: values, derivatives, layouts, dtypes, special values, refusals."""
+
 import itertools
 
+import harness
 import numpy as np
 import pytest
-
-import harness
 from common import LAYOUTS, RTOL, T, assert_close, assert_same_bits, dtype_name, flatten, host, tensor
 from opbase import Call, Sample, as_argument, walk
 from opinfo import ELEMENTWISE, OPS
@@ -29,17 +29,25 @@ def derivative_calls(op):
     return [c for c in CALLS[op.name] if c.xs]
 
 
-# ---- values ----------------------------------------------------------------------------------------------------------
+# ---- values --------------------------------------------------------------------------------------
 
-FORWARD = [pytest.param(op, dt, layout, id=f"{op.name}-{dt}-{layout}") for op in OPS for dt in op.dtypes for layout in LAYOUTS
-           if op.expanded or layout != "expanded"]
+FORWARD = [
+    pytest.param(op, dt, layout, id=f"{op.name}-{dt}-{layout}")
+    for op in OPS
+    for dt in op.dtypes
+    for layout in LAYOUTS
+    if op.expanded or layout != "expanded"
+]
 
 
 @pytest.mark.parametrize("op, dt, layout", FORWARD)
 def test_value_is_that_of_numpy(op, dt, layout):
     def check(call):
         inputs, arrays = call.numbers(dt, layout)
-        outs, want = flatten(call.full(*inputs, layout="contiguous" if layout == "expanded" else layout)), call.reference(arrays)
+        outs, want = (
+            flatten(call.full(*inputs, layout="contiguous" if layout == "expanded" else layout)),
+            call.reference(arrays),
+        )
         assert [dtype_name(o) for o in outs] == op.result_dtypes(dt, len(outs))
         for i, (got, w) in enumerate(zip(outs, want, strict=True)):
             assert_close(host(got), w, op.rtol * RTOL.get(dtype_name(got), 0), f"output {i}")
@@ -90,7 +98,7 @@ def test_special_values_are_those_of_numpy(op, dt):
 
 
 def assert_special(got, want, rtol):
-    """Element by element: the same NaNs, infinities and zeros, and each finite value within `rtol` of its own size."""
+    """The same NaNs, infinities and zeros, and each finite value within `rtol` of its own size."""
     assert got.shape == want.shape
     if want.dtype.kind != "f":
         assert np.array_equal(got, want), f"{got!r}, expected {want!r}"
@@ -99,7 +107,8 @@ def assert_special(got, want, rtol):
     np.testing.assert_allclose(got, want, rtol=rtol, atol=tiny, equal_nan=True)
 
 
-# ---- first derivatives -----------------------------------------------------------------------------------------------
+# ---- first derivatives ---------------------------------------------------------------------------
+
 
 @each_derivative
 def test_tangent_is_the_finite_difference(op):
@@ -127,7 +136,9 @@ def test_samples_have_derivatives_that_are_not_tiny(op):
         for call in derivative_calls(op):
             if i < len(call.xs) and call.xs[i].size:
                 outs = call(*harness.tensors(call.xs))
-                grads = harness.gradients(call, call.xs, harness.directions(op.rng(), [np.zeros(o.shape) for o in outs]))
+                grads = harness.gradients(
+                    call, call.xs, harness.directions(op.rng(), [np.zeros(o.shape) for o in outs])
+                )
                 sizes += [np.abs(host(grads[i])).max()]
         assert sizes and max(sizes) > 0.05, f"input {i}: {sizes}"
 
@@ -166,9 +177,18 @@ def test_inputs_may_have_any_layout(op):
             leaves = [tensor(x, layout=layout).detach().requires_grad_() for x in call.xs]
             outs = call(*leaves)
             pairs = [(o, u) for o, u in zip(outs, us) if o.requires_grad]
-            got = T.autograd.grad([o for o, _ in pairs], leaves, [u for _, u in pairs], allow_unused=True) if pairs else want
+            got = (
+                T.autograd.grad([o for o, _ in pairs], leaves, [u for _, u in pairs], allow_unused=True)
+                if pairs
+                else want
+            )
             for g, w in zip(got, want):
-                assert_close(np.zeros_like(w) if g is None else host(g) if isinstance(g, T.Tensor) else g, w, 1e-13, layout)
+                assert_close(
+                    np.zeros_like(w) if g is None else host(g) if isinstance(g, T.Tensor) else g,
+                    w,
+                    1e-13,
+                    layout,
+                )
 
     for call in derivative_calls(op):
         about(call, check, call, op.rng())
@@ -197,7 +217,12 @@ def test_gradient_does_not_depend_on_which_other_inputs_want_one(op):
         about(call, check, call, op.rng())
 
 
-TWICE = [(op, c) for op in DIFFERENTIABLE for c in derivative_calls(op) if len(c.xs) == 2 and c.xs[0].shape == c.xs[1].shape and c.xs[0].size]
+TWICE = [
+    (op, c)
+    for op in DIFFERENTIABLE
+    for c in derivative_calls(op)
+    if len(c.xs) == 2 and c.xs[0].shape == c.xs[1].shape and c.xs[0].size
+]
 
 
 @ids(list({op.name: op for op, _ in TWICE}.values()))
@@ -214,9 +239,13 @@ def test_same_tensor_twice_gets_the_sum_of_both_gradients(op):
 def test_float32_is_near_float64(op):
     def check(call, rng):
         us = harness.directions(rng, harness.values(call, call.xs))
-        for a, b in zip(call(*(tensor(x, "float32") for x in call.xs)), harness.values(call, call.xs), strict=True):
+        for a, b in zip(
+            call(*(tensor(x, "float32") for x in call.xs)), harness.values(call, call.xs), strict=True
+        ):
             assert_close(host(a), b, 2e-5 * op.rtol, "value")
-        low = harness.gradients(call, [x.astype(np.float32) for x in call.xs], [u.astype(np.float32) for u in us])
+        low = harness.gradients(
+            call, [x.astype(np.float32) for x in call.xs], [u.astype(np.float32) for u in us]
+        )
         for a, b in zip(low, harness.gradients(call, call.xs, us), strict=True):
             assert dtype_name(a) == "float32"
             assert_close(host(a), host(b), 2e-5 * op.rtol, "gradient")
@@ -230,13 +259,17 @@ def test_slope_at_a_kink_is_the_documented_one(op):
     for args, slopes in op.slopes:
         several = isinstance(args, tuple)
         xs = [np.asarray(a) for a in args] if several else [np.asarray(args)]
-        leaves = [T.tensor(x, dtype=T.float64, requires_grad=i < len(slopes) if several else True) for i, x in enumerate(xs)]
+        leaves = [
+            T.tensor(x, dtype=T.float64, requires_grad=i < len(slopes) if several else True)
+            for i, x in enumerate(xs)
+        ]
         op.fn()(*leaves).sum().backward()
         for leaf, want in zip(leaves, slopes if several else (slopes,)):
             np.testing.assert_allclose(host(leaf.grad), want, err_msg=f"at {args}")
 
 
-# ---- second derivatives ----------------------------------------------------------------------------------------------
+# ---- second derivatives --------------------------------------------------------------------------
+
 
 @each_curved
 def test_second_derivative_is_the_finite_difference_of_the_first(op):
@@ -250,7 +283,8 @@ def test_forward_mode_over_reverse_mode(op):
         about(call, harness.check_forward_over_reverse, call, call.xs, op.rng())
 
 
-# ---- what is not differentiable --------------------------------------------------------------------------------------
+# ---- what is not differentiable ------------------------------------------------------------------
+
 
 @ids([op for op in OPS if not op.grad])
 def test_result_without_derivative_does_not_require_grad(op):
@@ -259,7 +293,8 @@ def test_result_without_derivative_does_not_require_grad(op):
             assert not out.requires_grad and out.grad_fn is None
 
 
-# ---- forms -----------------------------------------------------------------------------------------------------------
+# ---- forms ---------------------------------------------------------------------------------------
+
 
 @ids([op for op in OPS if op.method])
 def test_method_is_the_function(op):
@@ -299,16 +334,26 @@ def test_in_place_form_gives_value_and_gradient_of_the_function(op):
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 
 
-@ids([op for op in OPS if op.function and "." not in op.name and any(NUMPY_NAMES.keys() & c.sample.kwargs.keys() for c in CALLS[op.name])])
+@ids(
+    [
+        op
+        for op in OPS
+        if op.function
+        and "." not in op.name
+        and any(NUMPY_NAMES.keys() & c.sample.kwargs.keys() for c in CALLS[op.name])
+    ]
+)
 def test_argument_names_of_numpy_are_understood(op):
     for call in CALLS[op.name]:
-        renamed = Sample(*call.sample.args, **{NUMPY_NAMES.get(k, k): v for k, v in call.sample.kwargs.items()})
+        renamed = Sample(
+            *call.sample.args, **{NUMPY_NAMES.get(k, k): v for k, v in call.sample.kwargs.items()}
+        )
         inputs = harness.tensors(call.xs)
         for a, b in zip(flatten(Call(op, renamed).full(*inputs)), flatten(call.full(*inputs)), strict=True):
             assert_same_bits(host(a), host(b), repr(call))
 
 
-# ---- refusals --------------------------------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 BAD = [pytest.param(op, *bad, id=f"{op.name}-{i}") for op in OPS for i, bad in enumerate(op.errors)]
 

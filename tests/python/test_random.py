@@ -1,11 +1,13 @@
-"""Random numbers: the generator's known answers, reproducible streams, and distributions that look as they should."""
+"""Random numbers: the generator's known answers, reproducible streams, and distributions that look as they
+should.
+"""
+
 import json
 import math
 import os
 
 import numpy as np
 import pytest
-
 from common import REFERENCE, T, dtype, host
 
 with open(os.path.join(REFERENCE, "random123.json")) as f:
@@ -13,9 +15,14 @@ with open(os.path.join(REFERENCE, "random123.json")) as f:
 
 N = 200_000
 MAKERS = {
-    "rand": lambda *s, **k: T.rand(*s, **k), "randn": lambda *s, **k: T.randn(*s, **k), "randint": lambda *s, **k: T.randint(0, 10, s, **k),
-    "randperm": lambda n, **k: T.randperm(n, **k), "bernoulli": lambda *s, **k: T.bernoulli(T.full(s, 0.3), **k), "uniform_": lambda *s, **k: T.empty(*s).uniform_(-1, 2, **k),
-    "normal_": lambda *s, **k: T.empty(*s).normal_(1, 2, **k), "bernoulli_": lambda *s, **k: T.empty(*s).bernoulli_(0.5, **k),
+    "rand": lambda *s, **k: T.rand(*s, **k),
+    "randn": lambda *s, **k: T.randn(*s, **k),
+    "randint": lambda *s, **k: T.randint(0, 10, s, **k),
+    "randperm": lambda n, **k: T.randperm(n, **k),
+    "bernoulli": lambda *s, **k: T.bernoulli(T.full(s, 0.3), **k),
+    "uniform_": lambda *s, **k: T.empty(*s).uniform_(-1, 2, **k),
+    "normal_": lambda *s, **k: T.empty(*s).normal_(1, 2, **k),
+    "bernoulli_": lambda *s, **k: T.empty(*s).bernoulli_(0.5, **k),
 }
 each_maker = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -40,7 +47,10 @@ def test_generator_gives_the_known_answers(vector):
 def test_generator_agrees_with_the_published_algorithm():
     rng = np.random.default_rng(0)
     for _ in range(200):
-        counter, key = [int(v) for v in rng.integers(0, 2**32, 4)], [int(v) for v in rng.integers(0, 2**32, 2)]
+        counter, key = (
+            [int(v) for v in rng.integers(0, 2**32, 4)],
+            [int(v) for v in rng.integers(0, 2**32, 2)],
+        )
         assert list(T._rgrad._philox4x32(tuple(counter), tuple(key))) == philox(counter, key)
 
 
@@ -90,7 +100,12 @@ def test_uniform():
     x = host(T.rand(N, dtype=T.float64))
     mean, var, skew, kurtosis = moments(x)
     assert 0 <= x.min() and x.max() < 1 and x.min() < 1e-3 and x.max() > 1 - 1e-3
-    assert abs(mean - 0.5) < 5 * math.sqrt(1 / 12 / N) and abs(var - 1 / 12) < 1e-3 and abs(skew) < 0.02 and abs(kurtosis - 1.8) < 0.02
+    assert (
+        abs(mean - 0.5) < 5 * math.sqrt(1 / 12 / N)
+        and abs(var - 1 / 12) < 1e-3
+        and abs(skew) < 0.02
+        and abs(kurtosis - 1.8) < 0.02
+    )
     counts = np.histogram(x, 100, (0, 1))[0]
     assert ((counts - N / 100) ** 2 / (N / 100)).sum() < 170  # chi-square with 99 degrees of freedom: 1e-5
     assert abs(np.corrcoef(x[1:], x[:-1])[0, 1]) < 5 / math.sqrt(N)
@@ -106,7 +121,9 @@ def test_uniform_of_float32_is_below_one():
 def test_normal():
     x = host(T.randn(N, dtype=T.float64))
     mean, var, skew, kurtosis = moments(x)
-    assert abs(mean) < 5 / math.sqrt(N) and abs(var - 1) < 0.02 and abs(skew) < 0.03 and abs(kurtosis - 3) < 0.06
+    assert (
+        abs(mean) < 5 / math.sqrt(N) and abs(var - 1) < 0.02 and abs(skew) < 0.03 and abs(kurtosis - 3) < 0.06
+    )
     edges = np.linspace(-3, 3, 61)
     cdf = np.array([0.5 * math.erfc(-e / math.sqrt(2)) for e in edges])
     want = np.diff(cdf) * N
@@ -171,7 +188,11 @@ def test_in_place_samplers():
 def test_dtype_and_shape(name):
     for make in (T.rand, T.randn):
         x = make(2, 3, dtype=dtype(name))
-        assert x.dtype == dtype(name) and x.shape == (2, 3) and make((4,), dtype=dtype(name), requires_grad=True).requires_grad
+        assert (
+            x.dtype == dtype(name)
+            and x.shape == (2, 3)
+            and make((4,), dtype=dtype(name), requires_grad=True).requires_grad
+        )
         like = {"rand": T.rand_like, "randn": T.randn_like}[make.__name__](x)
         assert like.dtype == x.dtype and like.shape == x.shape
     assert T.rand(0).shape == (0,) and T.randn(()).shape == ()

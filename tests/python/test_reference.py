@@ -1,11 +1,13 @@
-"""Values, gradients, second-order gradients, tangents and refusals recorded from PyTorch (see tests/reference)."""
+"""Values, gradients, second-order gradients, tangents and refusals recorded from PyTorch (see
+tests/reference).
+"""
+
 import collections
 import json
 import os
 
 import numpy as np
 import pytest
-
 from common import REFERENCE, T, flatten, host
 
 TOLERANCE = {"float64": (1e-6, 1e-8), "float32": (2e-4, 2e-5)}
@@ -46,7 +48,7 @@ class Arguments:
             if x["g"]:
                 self.leaves.append(t)
             return t
-        (kind, v), = x.items()
+        ((kind, v),) = x.items()
         match kind:
             case "tuple":
                 return tuple(self.value(a) for a in v)
@@ -93,7 +95,9 @@ def assert_matches(got, want, what):
         assert not np.any(want), f"{what}: missing"
         return
     got = host(got)
-    assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{what}: {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
+    assert (got.shape, got.dtype) == (want.shape, want.dtype), (
+        f"{what}: {got.dtype}{got.shape}, expected {want.dtype}{want.shape}"
+    )
     if want.dtype.kind != "f":
         assert np.array_equal(got, want), what
         return
@@ -125,11 +129,14 @@ def check(case):
         for i, (g, want) in enumerate(zip(got, case["vjp2"], strict=True)):
             assert_matches(g, want, f"second-order gradient {i}")
     if "jvp" in case:
+
         def f(*primals):
             out, _ = call(case, primals)
             return tuple(o for o, differentiated in zip(out, case["outmask"]) if differentiated)
 
-        _, tangents = T.func.jvp(f, tuple(t.detach() for t in leaves), tuple(fixed(t) for t in case["tangent"]))
+        _, tangents = T.func.jvp(
+            f, tuple(t.detach() for t in leaves), tuple(fixed(t) for t in case["tangent"])
+        )
         for i, (got, want) in enumerate(zip(tangents, case["jvp"], strict=True)):
             if want is not None:
                 assert_matches(got, want, f"tangent {i}")
@@ -140,7 +147,9 @@ def check_refused(case):
     try:
         lookup(case["op"])(*a.args, **a.kwargs)
     except Exception as e:
-        assert type(e).__name__ not in ("SystemError", "AssertionError", "InternalError", "PanicError"), repr(e)
+        assert type(e).__name__ not in ("SystemError", "AssertionError", "InternalError", "PanicError"), repr(
+            e
+        )
         assert str(e), f"{type(e).__name__} without a message"
     else:
         raise AssertionError(f"accepted; PyTorch raises {case['raises']}")

@@ -1,10 +1,10 @@
 """Scopes: ownership, hand-up, use after release, statistics, and what survives for the graph."""
+
 import gc
 import threading
 
 import numpy as np
 import pytest
-
 from common import T
 
 
@@ -13,8 +13,24 @@ def test_tensors_of_a_scope_end_with_it():
         a = T.ones(3)
         assert s.is_open and s.name == "step" and a.tolist() == [1, 1, 1]
     assert not s.is_open
-    for use in (lambda: a + 1, lambda: a.sum(), lambda: a[0], lambda: a.numpy(), lambda: a.tolist(), lambda: a.item(), lambda: a.clone(), lambda: a.add_(1), lambda: T.cat([a, a]),
-                lambda: a @ a, lambda: list(a), lambda: bool(a), lambda: a.to(T.float64), lambda: a.reshape(3), lambda: np.asarray(a), lambda: a.__dlpack__()):
+    for use in (
+        lambda: a + 1,
+        lambda: a.sum(),
+        lambda: a[0],
+        lambda: a.numpy(),
+        lambda: a.tolist(),
+        lambda: a.item(),
+        lambda: a.clone(),
+        lambda: a.add_(1),
+        lambda: T.cat([a, a]),
+        lambda: a @ a,
+        lambda: list(a),
+        lambda: bool(a),
+        lambda: a.to(T.float64),
+        lambda: a.reshape(3),
+        lambda: np.asarray(a),
+        lambda: a.__dlpack__(),
+    ):
         with pytest.raises(T.TensorClosedError):
             use()
 
@@ -197,7 +213,8 @@ def test_threads_start_without_a_scope():
     assert seen[0][0] is None and seen[0][1].tolist() == [1, 1]
 
 
-# ---- the graph -------------------------------------------------------------------------------------------------------
+# ---- the graph -----------------------------------------------------------------------------------
+
 
 def test_gradient_of_an_outer_parameter_outlives_the_scope():
     p = T.ones(3, requires_grad=True)
@@ -209,7 +226,7 @@ def test_gradient_of_an_outer_parameter_outlives_the_scope():
 
 def test_graph_keeps_what_its_backward_needs():
     p = T.tensor([0.5, 1.0], requires_grad=True)
-    want, = T.autograd.grad((p.exp() * p.sin()).sum(), p)
+    (want,) = T.autograd.grad((p.exp() * p.sin()).sum(), p)
     with T.scope() as s:
         hidden = p.exp()
         loss = s.ret((hidden * p.sin()).sum())
@@ -253,7 +270,8 @@ def test_training_with_a_scope_a_step():
     assert losses[-1] < 0.2 * losses[0]
 
 
-# ---- scale -----------------------------------------------------------------------------------------------------------
+# ---- scale ---------------------------------------------------------------------------------------
+
 
 def test_ten_thousand_nested_scopes():
     scopes = [T.scope(str(i)) for i in range(10_000)]

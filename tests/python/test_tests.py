@@ -1,10 +1,12 @@
-"""Tests of the tests: a wrong derivative, of any of the usual kinds, must make the checks of the harness fail."""
+"""Tests of the tests: a wrong derivative, of any of the usual kinds, must make the checks of the harness
+fail.
+"""
+
 import math
 
+import harness
 import numpy as np
 import pytest
-
-import harness
 from common import T
 
 X = np.array([0.3, -0.7, 1.1])
@@ -26,7 +28,7 @@ def make(slope):
 
         @staticmethod
         def backward(ctx, g):
-            x, = ctx.saved_tensors
+            (x,) = ctx.saved_tensors
             return g * slope(x)
 
     return lambda x: [Sine.apply(x)]
@@ -83,7 +85,7 @@ def test_wrong_second_derivative_is_found(slope):
 
 def test_second_derivative_that_forgets_the_cotangent_is_found():
     def slope_times(ctx, g):
-        x, = ctx.saved_tensors
+        (x,) = ctx.saved_tensors
         return g.detach() * x.cos()
 
     class Sine(T.autograd.Function):
@@ -146,5 +148,5 @@ def test_saturated_samples_are_why_derivatives_must_not_be_tiny():
 
 
 def test_finite_difference_is_exact_to_eight_digits():
-    got, = harness.finite_difference(lambda xs: [np.exp(xs[0])], [np.array([1.0])], [np.array([1.0])])
+    (got,) = harness.finite_difference(lambda xs: [np.exp(xs[0])], [np.array([1.0])], [np.array([1.0])])
     assert abs(got[0] - math.e) < 1e-10

@@ -1,22 +1,52 @@
 """Views share memory, in-place operations are seen through them and counted, and gradients follow."""
+
 import itertools
 
 import numpy as np
 import pytest
-
 from common import T, host
 
 VIEWS = {
-    "index": lambda x: x[1], "slice": lambda x: x[:, 1:], "steps": lambda x: x[::2], "none": lambda x: x[None], "ellipsis": lambda x: x[..., 0], "view": lambda x: x.view(8, 3),
-    "reshape": lambda x: x.reshape(-1), "transpose": lambda x: x.transpose(0, 1), "permute": lambda x: x.permute(2, 0, 1), "t": lambda x: x[0].t(), "squeeze": lambda x: x[:1].squeeze(0),
-    "unsqueeze": lambda x: x.unsqueeze(1), "expand": lambda x: x[:1].expand(3, 3, 4), "flatten": lambda x: x.flatten(), "narrow": lambda x: x.narrow(1, 0, 2), "select": lambda x: x.select(2, 1),
-    "split": lambda x: x.split(1)[0], "chunk": lambda x: x.chunk(2)[1], "unbind": lambda x: x.unbind()[0], "diagonal": lambda x: x[0].diagonal(), "movedim": lambda x: x.movedim(0, 2),
-    "swapaxes": lambda x: x.swapaxes(0, 2), "detach": lambda x: x.detach(), "broadcast_to": lambda x: x.broadcast_to(5, 2, 3, 4), "T": lambda x: x[0].T, "mT": lambda x: x.mT,
-    "view_as": lambda x: x.view_as(T.zeros(4, 6)), "iteration": lambda x: next(iter(x)),
+    "index": lambda x: x[1],
+    "slice": lambda x: x[:, 1:],
+    "steps": lambda x: x[::2],
+    "none": lambda x: x[None],
+    "ellipsis": lambda x: x[..., 0],
+    "view": lambda x: x.view(8, 3),
+    "reshape": lambda x: x.reshape(-1),
+    "transpose": lambda x: x.transpose(0, 1),
+    "permute": lambda x: x.permute(2, 0, 1),
+    "t": lambda x: x[0].t(),
+    "squeeze": lambda x: x[:1].squeeze(0),
+    "unsqueeze": lambda x: x.unsqueeze(1),
+    "expand": lambda x: x[:1].expand(3, 3, 4),
+    "flatten": lambda x: x.flatten(),
+    "narrow": lambda x: x.narrow(1, 0, 2),
+    "select": lambda x: x.select(2, 1),
+    "split": lambda x: x.split(1)[0],
+    "chunk": lambda x: x.chunk(2)[1],
+    "unbind": lambda x: x.unbind()[0],
+    "diagonal": lambda x: x[0].diagonal(),
+    "movedim": lambda x: x.movedim(0, 2),
+    "swapaxes": lambda x: x.swapaxes(0, 2),
+    "detach": lambda x: x.detach(),
+    "broadcast_to": lambda x: x.broadcast_to(5, 2, 3, 4),
+    "T": lambda x: x[0].T,
+    "mT": lambda x: x.mT,
+    "view_as": lambda x: x.view_as(T.zeros(4, 6)),
+    "iteration": lambda x: next(iter(x)),
 }
 COPIES = {
-    "clone": lambda x: x.clone(), "list": lambda x: x[[0, 1]], "mask": lambda x: x[x > -1], "flip": lambda x: x.flip(0), "roll": lambda x: x.roll(0), "repeat": lambda x: x.repeat(1, 1, 1),
-    "cat": lambda x: T.cat([x]), "transposed reshape": lambda x: x.transpose(0, 2).reshape(24), "index_select": lambda x: x.index_select(0, T.tensor([0, 1])), "tril": lambda x: x.tril(9),
+    "clone": lambda x: x.clone(),
+    "list": lambda x: x[[0, 1]],
+    "mask": lambda x: x[x > -1],
+    "flip": lambda x: x.flip(0),
+    "roll": lambda x: x.roll(0),
+    "repeat": lambda x: x.repeat(1, 1, 1),
+    "cat": lambda x: T.cat([x]),
+    "transposed reshape": lambda x: x.transpose(0, 2).reshape(24),
+    "index_select": lambda x: x.index_select(0, T.tensor([0, 1])),
+    "tril": lambda x: x.tril(9),
 }
 
 
@@ -70,13 +100,34 @@ def test_view_needs_strides_that_allow_it():
         x.transpose(0, 1).view(24)
 
 
-@pytest.mark.parametrize("shape, strides, to", [((2, 3, 4), (12, 4, 1), (6, 4)), ((4, 3), (3, 1), (2, 2, 3)), ((1, 3), (3, 1), (3,)), ((2, 0), (1, 1), (0, 5))])
+@pytest.mark.parametrize(
+    "shape, strides, to",
+    [
+        ((2, 3, 4), (12, 4, 1), (6, 4)),
+        ((4, 3), (3, 1), (2, 2, 3)),
+        ((1, 3), (3, 1), (3,)),
+        ((2, 0), (1, 1), (0, 5)),
+    ],
+)
 def test_strides_of_a_view_are_those_of_contiguous_memory(shape, strides, to):
     assert T.zeros(*shape).stride() == strides
     assert T.zeros(*shape).view(to).is_contiguous()
 
 
-@pytest.mark.parametrize("key", [slice(None, None, 1), slice(1, None), slice(None, 2), slice(-3, -1), slice(1, 100), slice(3, 1), slice(None, None, 2), slice(1, 7, 3), slice(-100, 2)])
+@pytest.mark.parametrize(
+    "key",
+    [
+        slice(None, None, 1),
+        slice(1, None),
+        slice(None, 2),
+        slice(-3, -1),
+        slice(1, 100),
+        slice(3, 1),
+        slice(None, None, 2),
+        slice(1, 7, 3),
+        slice(-100, 2),
+    ],
+)
 def test_slices_have_the_values_and_strides_of_numpy(key):
     a = np.arange(35).reshape(7, 5)
     x = T.tensor(a)
@@ -100,12 +151,23 @@ def test_as_strided_reads_windows():
         x.as_strided((4, 3), (3, 1))
 
 
-# ---- versions --------------------------------------------------------------------------------------------------------
+# ---- versions ------------------------------------------------------------------------------------
+
 
 def test_every_write_counts_once():
     x = T.zeros(3)
-    for i, write in enumerate((lambda: x.add_(1), lambda: x.zero_(), lambda: x.fill_(2), lambda: x.copy_(T.ones(3)), lambda: x.__setitem__(0, 5.0), lambda: x[1:].mul_(2),
-                               lambda: x.detach().add_(1), lambda: x.clamp_(0, 1))):
+    for i, write in enumerate(
+        (
+            lambda: x.add_(1),
+            lambda: x.zero_(),
+            lambda: x.fill_(2),
+            lambda: x.copy_(T.ones(3)),
+            lambda: x.__setitem__(0, 5.0),
+            lambda: x[1:].mul_(2),
+            lambda: x.detach().add_(1),
+            lambda: x.clamp_(0, 1),
+        )
+    ):
         write()
         assert x._version == i + 1
     x += 1
@@ -115,14 +177,34 @@ def test_every_write_counts_once():
 
 def test_refused_write_counts_nothing():
     x = T.zeros(3)
-    for bad in (lambda: x.add_(T.ones(4)), lambda: x.copy_(T.ones(2)), lambda: x.__setitem__(5, 1.0), lambda: x.add_(T.ones(2, 3))):
+    for bad in (
+        lambda: x.add_(T.ones(4)),
+        lambda: x.copy_(T.ones(2)),
+        lambda: x.__setitem__(5, 1.0),
+        lambda: x.add_(T.ones(2, 3)),
+    ):
         with pytest.raises((RuntimeError, IndexError)):
             bad()
     assert x._version == 0 and x.tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("op, saves", [("exp", "result"), ("sqrt", "result"), ("tanh", "result"), ("sigmoid", "result"), ("relu", "result"), ("reciprocal", "result"), ("sin", "input"),
-                                       ("log", "input"), ("square", "input"), ("abs", "input"), ("neg", "nothing"), ("sum", "nothing")])
+@pytest.mark.parametrize(
+    "op, saves",
+    [
+        ("exp", "result"),
+        ("sqrt", "result"),
+        ("tanh", "result"),
+        ("sigmoid", "result"),
+        ("relu", "result"),
+        ("reciprocal", "result"),
+        ("sin", "input"),
+        ("log", "input"),
+        ("square", "input"),
+        ("abs", "input"),
+        ("neg", "nothing"),
+        ("sum", "nothing"),
+    ],
+)
 def test_what_an_operation_saves_is_what_may_not_change(op, saves):
     for changed, allowed in (("input", saves != "input"), ("result", saves != "result")):
         x = T.tensor([0.5, 0.25], requires_grad=True)
@@ -177,7 +259,8 @@ def test_write_over_a_saved_part_is_found():
         y.sum().backward()
 
 
-# ---- gradients through writes ----------------------------------------------------------------------------------------
+# ---- gradients through writes --------------------------------------------------------------------
+
 
 def test_leaf_that_requires_grad_cannot_be_written():
     x = T.ones(3, requires_grad=True)
@@ -190,8 +273,11 @@ def test_leaf_that_requires_grad_cannot_be_written():
     assert x.tolist() == [2, 2, 2] and x.is_leaf
 
 
-@pytest.mark.parametrize("view", [v for k, v in WRITABLE.items() if k not in ("detach", "split", "chunk", "unbind", "iteration")],
-                         ids=[k for k in WRITABLE if k not in ("detach", "split", "chunk", "unbind", "iteration")])
+@pytest.mark.parametrize(
+    "view",
+    [v for k, v in WRITABLE.items() if k not in ("detach", "split", "chunk", "unbind", "iteration")],
+    ids=[k for k in WRITABLE if k not in ("detach", "split", "chunk", "unbind", "iteration")],
+)
 def test_write_into_a_view_rewires_the_base(view):
     """Against the same program without views: multiply the places of the view by w and square the rest too."""
     x = numbered().requires_grad_()
@@ -203,7 +289,9 @@ def test_write_into_a_view_rewires_the_base(view):
     view(mask).add_(1)
     x2, w2 = x.detach().clone().requires_grad_(), w.detach().clone().requires_grad_()
     (x2 * T.where(mask > 0, w2, T.ones((), dtype=T.float64))).square().sum().backward()
-    assert np.allclose(host(x.grad), host(x2.grad), rtol=1e-14) and np.isclose(w.grad.item(), w2.grad.item(), rtol=1e-14)
+    assert np.allclose(host(x.grad), host(x2.grad), rtol=1e-14) and np.isclose(
+        w.grad.item(), w2.grad.item(), rtol=1e-14
+    )
 
 
 def test_older_and_sibling_views_see_the_write():
@@ -258,11 +346,30 @@ def test_data_is_outside_of_the_graph():
     assert x.tolist() == [0, 0] and x.requires_grad and x.is_leaf
 
 
-@pytest.mark.parametrize("symbol, name", [("+=", "__iadd__"), ("-=", "__isub__"), ("*=", "__imul__"), ("/=", "__itruediv__"), ("**=", "__ipow__"), ("%=", "__imod__"), ("//=", "__ifloordiv__")])
+@pytest.mark.parametrize(
+    "symbol, name",
+    [
+        ("+=", "__iadd__"),
+        ("-=", "__isub__"),
+        ("*=", "__imul__"),
+        ("/=", "__itruediv__"),
+        ("**=", "__ipow__"),
+        ("%=", "__imod__"),
+        ("//=", "__ifloordiv__"),
+    ],
+)
 def test_augmented_assignment_works_in_place(symbol, name):
     x = T.tensor([7.0, 5.0])
     alias = x
-    want = {"+=": [9, 7], "-=": [5, 3], "*=": [14, 10], "/=": [3.5, 2.5], "**=": [49, 25], "%=": [1, 1], "//=": [3, 2]}[symbol]
+    want = {
+        "+=": [9, 7],
+        "-=": [5, 3],
+        "*=": [14, 10],
+        "/=": [3.5, 2.5],
+        "**=": [49, 25],
+        "%=": [1, 1],
+        "//=": [3, 2],
+    }[symbol]
     x = getattr(x, name)(2)
     assert x is alias and x.tolist() == want and x._version == 1
 
@@ -274,7 +381,11 @@ def test_indexing_agrees_with_numpy_for_all_short_keys():
     plain = lambda p: p.numpy() if isinstance(p, T.Tensor) else p
     tried = 0
     for key in itertools.chain(*(itertools.product(parts, repeat=n) for n in (1, 2, 3))):
-        if sum(k is Ellipsis for k in key) > 1 or sum(isinstance(k, int) for k in key) and sum(isinstance(k, T.Tensor) for k in key):
+        if (
+            sum(k is Ellipsis for k in key) > 1
+            or sum(isinstance(k, int) for k in key)
+            and sum(isinstance(k, T.Tensor) for k in key)
+        ):
             continue  # NumPy and PyTorch differ where integers stand beside index arrays
         if sum(isinstance(k, T.Tensor) for k in key) > 1 and any(k is None for k in key):
             continue
