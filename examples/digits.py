@@ -15,12 +15,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+import rgrad
+from rgrad import nn
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from tqdm import tqdm
-
-import rgrad
-from rgrad import nn
 
 REQUIRED = 0.97
 
@@ -48,7 +47,9 @@ def load(seed: int):
     """Images scaled to [0, 1] and labels, three quarters of them for training; tensors share the arrays' memory."""
     images, labels = load_digits(return_X_y=True)
     images = np.ascontiguousarray(images / 16.0, dtype=np.float32)
-    parts = train_test_split(images, labels.astype(np.int64), test_size=0.25, random_state=seed, stratify=labels)
+    parts = train_test_split(
+        images, labels.astype(np.int64), test_size=0.25, random_state=seed, stratify=labels
+    )
     return [rgrad.from_numpy(a) for a in parts]
 
 

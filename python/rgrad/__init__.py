@@ -11,9 +11,8 @@ functional transforms, modules, optimizers, scopes, checks and graph drawings.
 12.0
 """
 
-from . import _rgrad
-from ._rgrad import *  # noqa: F403
-from . import autograd, func, nn, ops, optim, viz
+from . import _rgrad, autograd, func, nn, ops, optim, viz
+from ._rgrad import *
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -27,7 +26,7 @@ from .scope import Scope, current_scope, scope, scoped
 
 __version__: str = _rgrad.__version__
 
-_PYTHON = [
+__all__ = [
     "Scope",
     "autograd",
     "current_scope",
@@ -46,4 +45,4 @@ _PYTHON = [
     "set_grad_enabled",
     "viz",
 ]
-__all__ = sorted({name for name in _rgrad.__all__ if not name.startswith("_")} | set(_PYTHON))
+__all__ += [name for name in _rgrad.__all__ if not name.startswith("_") and name not in __all__]

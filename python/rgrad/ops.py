@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from . import _rgrad
 from .autograd.function import Function
@@ -42,7 +43,7 @@ def _core() -> dict[str, OpInfo]:
     return _builtin
 
 
-def list() -> dict[str, OpInfo]:  # noqa: A001 - the name users look for
+def list() -> dict[str, OpInfo]:
     """All operations by name: those of the core, then the registered ones.
 
     Examples
@@ -65,7 +66,7 @@ def get(name: str) -> Callable:
     if name in _registered:
         return _registered[name][1]
     found = getattr(_rgrad, name, None)
-    if found is None or name.startswith("_") or name not in _core() and not callable(found):
+    if found is None or name.startswith("_") or (name not in _core() and not callable(found)):
         raise AttributeError(
             f"there is no operation named {name!r}; rgrad.ops.list() shows all, rgrad.register_function adds one"
         )
@@ -147,14 +148,20 @@ def register_function(
             return cls
 
         return decorator
-    return _register(getattr(function, "__name__", "") if name is None else name, function, check, sample_inputs)
+    return _register(
+        getattr(function, "__name__", "") if name is None else name, function, check, sample_inputs
+    )
 
 
 def _register(name: str, cls: type[Function], check: bool, sample_inputs) -> Callable:
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
-        raise ValueError(f"the name of an operation must be an identifier without a leading underscore, got {name!r}")
+        raise ValueError(
+            f"the name of an operation must be an identifier without a leading underscore, got {name!r}"
+        )
     if not (isinstance(cls, type) and issubclass(cls, Function)):
-        raise TypeError(f"register_function({name!r}) needs a subclass of rgrad.autograd.Function, got {cls!r}")
+        raise TypeError(
+            f"register_function({name!r}) needs a subclass of rgrad.autograd.Function, got {cls!r}"
+        )
     for method in ("forward", "backward"):
         if getattr(cls, method) is getattr(Function, method):
             raise TypeError(f"{cls.__name__} has no {method}; add it as a static method before registering")
@@ -209,7 +216,9 @@ def _default_samples(cls: type[Function]) -> tuple:
     if not cls._has_setup:
         parameters = parameters[1:]
     if any(p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY) for p in parameters):
-        raise TypeError(f"{cls.__name__}.forward takes a variable number of arguments: pass sample_inputs for the check")
+        raise TypeError(
+            f"{cls.__name__}.forward takes a variable number of arguments: pass sample_inputs for the check"
+        )
     rng = np.random.default_rng(0)
     out = []
     for p in parameters:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ._rgrad import Tensor, _current_scope, _Scope
 from ._tree import flatten
@@ -15,7 +16,7 @@ __all__ = ["Scope", "current_scope", "scope", "scoped"]
 class Scope:
     """A scope of tensors; made by :func:`scope`."""
 
-    __slots__ = ("_core", "__weakref__")
+    __slots__ = ("__weakref__", "_core")
 
     def __init__(self, core: _Scope) -> None:
         self._core = core
@@ -109,7 +110,7 @@ class scope:
     rgrad.TensorClosedError: ...
     """
 
-    __slots__ = ("name", "_open")
+    __slots__ = ("_open", "name")
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):

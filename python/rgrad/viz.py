@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, Iterable, Mapping, NamedTuple
+from typing import Any, NamedTuple
 
 from ._rgrad import Tensor
 
@@ -102,7 +103,7 @@ class Graph:
             if engine == "dot":
                 raise RuntimeError("the Graphviz program `dot` is not installed; use engine='own'")
             return self._own_svg()
-        done = subprocess.run([program, "-Tsvg"], input=self.dot, capture_output=True, text=True)
+        done = subprocess.run([program, "-Tsvg"], input=self.dot, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"dot failed: {done.stderr.strip()}")
         return done.stdout
@@ -119,10 +120,10 @@ class Graph:
             for column, i in enumerate(layer):
                 at[i] = (left + column * (width + gap_x), gap_y / 2 + row * (height + gap_y))
         out = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{total_w}" height="{total_h}" '
-            f'viewBox="0 0 {total_w} {total_h}" font-family="Helvetica, sans-serif" font-size="11">',
-            '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" '
-            'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{total_w}" height="{total_h}"',
+            f' viewBox="0 0 {total_w} {total_h}" font-family="Helvetica, sans-serif" font-size="11">',
+            '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7"',
+            ' orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>',
         ]
         for a, b in self.edges:
             (xa, ya), (xb, yb) = at[a], at[b]
@@ -144,7 +145,9 @@ class Graph:
             for k, line in enumerate(lines):
                 ty = y + height / 2 + 4 + (k - (len(lines) - 1) / 2) * 14
                 shown = line if len(line) <= 24 else line[:23] + "…"
-                out.append(f'<text x="{x + width / 2:.1f}" y="{ty:.1f}" text-anchor="middle">{escape(shown)}</text>')
+                out.append(
+                    f'<text x="{x + width / 2:.1f}" y="{ty:.1f}" text-anchor="middle">{escape(shown)}</text>'
+                )
             out.append("</g>")
         return "\n".join([*out, "</svg>"]) + "\n"
 
@@ -171,7 +174,9 @@ class Graph:
             layers[d].append(i)
         place = [0.0] * len(self.vertices)
         for layer in layers:
-            weight = {i: sum(place[p] for p in parents[i]) / len(parents[i]) if parents[i] else 0.0 for i in layer}
+            weight = {
+                i: sum(place[p] for p in parents[i]) / len(parents[i]) if parents[i] else 0.0 for i in layer
+            }
             layer.sort(key=lambda i: weight[i])
             for k, i in enumerate(layer):
                 place[i] = k - len(layer) / 2
@@ -188,7 +193,9 @@ class Graph:
         path = Path(path)
         writers = {".dot": lambda: self.dot, ".gv": lambda: self.dot, ".svg": self.svg, ".txt": self.text}
         if path.suffix not in writers:
-            raise ValueError(f"the extension of {path.name!r} tells no format; use one of {', '.join(writers)}")
+            raise ValueError(
+                f"the extension of {path.name!r} tells no format; use one of {', '.join(writers)}"
+            )
         path.write_text(writers[path.suffix](), encoding="utf-8")
         return path
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Mapping, Sequence, Union
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .._rgrad import Tensor, _run_backward, stack, zeros_like
 
-Tensors = Union[Tensor, Sequence[Tensor]]
+Tensors = Tensor | Sequence[Tensor]
 
 
 def _tuple(values, what: str) -> tuple:
@@ -16,7 +17,9 @@ def _tuple(values, what: str) -> tuple:
     try:
         return tuple(values)
     except TypeError:
-        raise TypeError(f"{what} must be a tensor or a sequence of tensors, got {type(values).__name__}") from None
+        raise TypeError(
+            f"{what} must be a tensor or a sequence of tensors, got {type(values).__name__}"
+        ) from None
 
 
 def _cotangents(given, roots: tuple, what: str) -> tuple:
@@ -24,7 +27,9 @@ def _cotangents(given, roots: tuple, what: str) -> tuple:
         return (None,) * len(roots)
     given = _tuple(given, what)
     if len(given) != len(roots):
-        raise RuntimeError(f"{what} has {len(given)} entries for {len(roots)} outputs; give one (or None) for each")
+        raise RuntimeError(
+            f"{what} has {len(given)} entries for {len(roots)} outputs; give one (or None) for each"
+        )
     return given
 
 
@@ -145,19 +150,27 @@ def grad(
         keys, inputs = list(inputs), tuple(inputs.values())
     else:
         inputs = _tuple(inputs, "inputs")
-    cotangents = (None,) * len(roots) if grad_outputs is None else _cotangents(grad_outputs, roots, "grad_outputs")
+    cotangents = (
+        (None,) * len(roots) if grad_outputs is None else _cotangents(grad_outputs, roots, "grad_outputs")
+    )
     if retain_graph is None:
         retain_graph = create_graph
     if materialize_grads:
         if allow_unused is False:
-            raise ValueError("materialize_grads=True gives zeros for unused inputs, so allow_unused must not be False")
+            raise ValueError(
+                "materialize_grads=True gives zeros for unused inputs, so allow_unused must not be False"
+            )
         allow_unused = True
     if not only_inputs:
-        warnings.warn("only_inputs is ignored: gradients always flow to the inputs alone", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "only_inputs is ignored: gradients always flow to the inputs alone", FutureWarning, stacklevel=2
+        )
     if is_grads_batched:
         result = _batched(roots, cotangents, retain_graph, create_graph, inputs, bool(allow_unused))
     else:
-        result = _run_backward(roots, cotangents, retain_graph, create_graph, inputs, False, bool(allow_unused))
+        result = _run_backward(
+            roots, cotangents, retain_graph, create_graph, inputs, False, bool(allow_unused)
+        )
     if materialize_grads:
         lead = _batch_size(roots, cotangents) if is_grads_batched else None
         result = tuple(_zeros(x, lead) if g is None else g for g, x in zip(result, inputs))
@@ -180,7 +193,9 @@ def _batch_size(roots: tuple, cotangents: tuple) -> int:
             )
         sizes.add(v.shape[0])
     if len(sizes) != 1:
-        raise RuntimeError(f"with is_grads_batched, all grad_outputs need the same batch size, got {sorted(sizes)}")
+        raise RuntimeError(
+            f"with is_grads_batched, all grad_outputs need the same batch size, got {sorted(sizes)}"
+        )
     return sizes.pop()
 
 

@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from .._rgrad import Tensor, _enter_dual_level, _exit_dual_level, _make_dual, _unpack_dual
 
-__all__ = ["dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual", "UnpackedDualTensor"]
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
 
 # Levels open in any thread: a custom function looks here first, before it asks for this thread's levels.
 open_levels = 0
@@ -47,8 +54,11 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if level is None and stack:
         level = stack[-1]
     if level not in stack:
-        raise RuntimeError("no forward-mode level is open in this thread" if level is None
-                           else f"forward-mode level {level} is not open in this thread; open are {stack}")
+        raise RuntimeError(
+            "no forward-mode level is open in this thread"
+            if level is None
+            else f"forward-mode level {level} is not open in this thread; open are {stack}"
+        )
     _exit_dual_level(level)
     with _lock:
         open_levels -= 1
@@ -94,7 +104,9 @@ def _level(level: int | None, what: str) -> int:
         return level
     stack = levels()
     if not stack:
-        raise RuntimeError(f"{what} needs an open level; use it inside `with rgrad.autograd.forward_ad.dual_level():`")
+        raise RuntimeError(
+            f"{what} needs an open level; use it inside `with rgrad.autograd.forward_ad.dual_level():`"
+        )
     return stack[-1]
 
 

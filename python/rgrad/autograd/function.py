@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .._rgrad import (
     Tensor,
@@ -188,7 +189,9 @@ class Function:
         cls._has_jvp = cls.jvp is not Function.jvp
         if "vjp" in cls.__dict__:
             if "backward" in cls.__dict__:
-                raise RuntimeError(f"{cls.__name__} defines both backward and vjp, which are one method; keep one of them")
+                raise RuntimeError(
+                    f"{cls.__name__} defines both backward and vjp, which are one method; keep one of them"
+                )
             cls.backward = cls.__dict__["vjp"]
 
     def __init__(self, *args, **kwargs) -> None:
@@ -207,7 +210,9 @@ class Function:
     @staticmethod
     def backward(ctx: FunctionCtx, *cotangents) -> Any:
         """Gradients of the arguments of ``forward``, from the cotangents of its outputs."""
-        raise NotImplementedError("this Function has no backward; add a static method backward(ctx, *cotangents)")
+        raise NotImplementedError(
+            "this Function has no backward; add a static method backward(ctx, *cotangents)"
+        )
 
     vjp = backward
 
@@ -378,7 +383,11 @@ def _repair(cls, packed, inner, saved):
         t = again._to_save[at] if at < len(again._to_save) else None
         if not isinstance(t, Tensor) or not t.requires_grad:
             continue
-        if getattr(_strict, "on", False) or tuple(t.shape) != tuple(saved[at].shape) or not _same_values(t, saved[at]):
+        if (
+            getattr(_strict, "on", False)
+            or tuple(t.shape) != tuple(saved[at].shape)
+            or not _same_values(t, saved[at])
+        ):
             raise RuntimeError(
                 f"saved_tensors[{at}] of {cls.__name__} is an intermediate of forward that depends on its arguments: "
                 "backward would treat it as a constant in second derivatives; save arguments or outputs of forward "
@@ -390,13 +399,13 @@ def _repair(cls, packed, inner, saved):
 
 def _same_values(a: Tensor, b: Tensor) -> bool:
     a, b = a.detach(), b.detach()
-    return bool(((a == b) | ((a != a) & (b != b))).all())
+    return bool(((a == b) | (a.isnan() & b.isnan())).all())
 
 
 class _SavedDual:
     """A saved dual number, whose parts are saved apart."""
 
-    __slots__ = ("primal", "tangent", "level")
+    __slots__ = ("level", "primal", "tangent")
 
     def __init__(self, primal, tangent, level):
         self.primal, self.tangent, self.level = primal, tangent, level
@@ -471,7 +480,9 @@ def _without_tangents(ctx, outputs):
 def _record_dual(cls, args, finish):
     ctx, out, _ = _forward(cls, args)
     if ctx._dirty:
-        raise RuntimeError(f"{cls.__name__} changes an argument in place, which forward mode does not support")
+        raise RuntimeError(
+            f"{cls.__name__} changes an argument in place, which forward mode does not support"
+        )
     return _record(cls, ctx, args, out, finish)
 
 
@@ -490,7 +501,9 @@ def _by_jvp(cls, primals, tangents):
     result = result if isinstance(result, tuple) else (result,)
     n = len(out) if isinstance(out, tuple) else 1
     if len(result) != n:
-        raise RuntimeError(f"{cls.__name__}.jvp returned {len(result)} tangents, expected {n}: one for each output")
+        raise RuntimeError(
+            f"{cls.__name__}.jvp returned {len(result)} tangents, expected {n}: one for each output"
+        )
     return out, result
 
 
@@ -507,13 +520,19 @@ def _by_transposition(cls, primals, tangents):
                 p = p.view_as(p) if p.requires_grad and before else forward_ad.untracked(p).requires_grad_()
             tracked.append(p)
         aux = cls.apply(*tracked)
-        tests = [isinstance(y, Tensor) and y.requires_grad for y in (aux if isinstance(aux, tuple) else (aux,))]
+        tests = [
+            isinstance(y, Tensor) and y.requires_grad for y in (aux if isinstance(aux, tuple) else (aux,))
+        ]
         ys = [y for y, test in zip(aux if isinstance(aux, tuple) else (aux,), tests) if test]
         xs = [x for x, t in zip(tracked, tangents) if t is not None]
         vs = [zeros_like(y, requires_grad=True) for y in ys]
         found = [None] * len(ys)
         back = grad(ys, xs, vs, create_graph=True, allow_unused=True) if ys else ()
-        used = [(g, t) for g, t in zip(back, [t for t in tangents if t is not None]) if g is not None and g.requires_grad]
+        used = [
+            (g, t)
+            for g, t in zip(back, [t for t in tangents if t is not None])
+            if g is not None and g.requires_grad
+        ]
         if used:
             keep = before and any(isinstance(a, Tensor) and a.requires_grad for a in primals + tangents)
             found = grad([g for g, _ in used], vs, [t for _, t in used], create_graph=keep, allow_unused=True)
@@ -566,7 +585,9 @@ def once_differentiable(backward: Callable) -> Callable:
         where = [i for i, g in enumerate(results) if isinstance(g, Tensor)]
         if sources and where:
             values = tuple([results[i] for i in where])
-            made = _record_function("OnceDifferentiableBackward", tuple(sources), values, (True,) * len(values), _refuse, False)
+            made = _record_function(
+                "OnceDifferentiableBackward", tuple(sources), values, (True,) * len(values), _refuse, False
+            )
             for i, g in zip(where, made):
                 results[i] = g
         return results[0] if single else tuple(results)
@@ -575,4 +596,6 @@ def once_differentiable(backward: Callable) -> Callable:
 
 
 def _refuse(*cotangents):
-    raise RuntimeError("trying to differentiate twice a Function whose backward is marked with once_differentiable")
+    raise RuntimeError(
+        "trying to differentiate twice a Function whose backward is marked with once_differentiable"
+    )

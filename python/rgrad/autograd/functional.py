@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Union
+from collections.abc import Callable
+from typing import Any
 
 from .._rgrad import Tensor, ones_like, stack, zeros_like
 from . import forward_ad
 from ._engine import grad
 from .grad_mode import enable_grad, is_grad_enabled
 
-__all__ = ["vjp", "jvp", "hvp", "vhp", "jacobian", "hessian"]
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
-Tensors = Union[Tensor, tuple]
+Tensors = Tensor | tuple
 
 
 def _as_tuple(x, what: str) -> tuple[bool, tuple]:
@@ -20,17 +21,16 @@ def _as_tuple(x, what: str) -> tuple[bool, tuple]:
     xs = tuple(x) if is_tuple else (x,)
     for i, t in enumerate(xs):
         if not isinstance(t, Tensor):
-            raise TypeError(f"{what} must be a tensor or a tuple of tensors; entry {i} is of type {type(t).__name__}")
+            raise TypeError(
+                f"{what} must be a tensor or a tuple of tensors; entry {i} is of type {type(t).__name__}"
+            )
     return is_tuple, xs
 
 
 def _aliases(xs: tuple, create_graph: bool) -> tuple:
     """Tensors to differentiate by, which leave the caller's alone; they keep history with ``create_graph``."""
     return tuple(
-        [
-            x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_()
-            for x in xs
-        ]
+        [x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in xs]
     )
 
 
@@ -40,7 +40,9 @@ def _checked(vs, like: tuple, what: str, of: str) -> tuple:
         raise RuntimeError(f"{what} has {len(vs)} entries, expected {len(like)}: one for each {of}")
     for i, (v, t) in enumerate(zip(vs, like)):
         if tuple(v.shape) != tuple(t.shape):
-            raise RuntimeError(f"{what}[{i}] has shape {tuple(v.shape)}, expected {tuple(t.shape)}, that of {of} {i}")
+            raise RuntimeError(
+                f"{what}[{i}] has shape {tuple(v.shape)}, expected {tuple(t.shape)}, that of {of} {i}"
+            )
     return vs
 
 
@@ -353,7 +355,9 @@ def _forward_jacobian(func, given, is_tuple, create_graph, strict):
     for k, x in enumerate(given):
         parts = []
         for j in range(x.numel()):
-            vs = tuple([_basis(t, j) if i == k else zeros_like(t, requires_grad=False) for i, t in enumerate(given)])
+            vs = tuple(
+                [_basis(t, j) if i == k else zeros_like(t, requires_grad=False) for i, t in enumerate(given)]
+            )
             y, d = jvp(func, given, vs, create_graph, strict)
             out_tuple, outputs = _as_tuple(y, "outputs of func")
             parts.append(_as_tuple(d, "tangents")[1])
@@ -413,7 +417,9 @@ def hessian(
 
         def gradient(*xs):
             with enable_grad():
-                return inner(*[x.view_as(x).requires_grad_() if not x.requires_grad else x.view_as(x) for x in xs])
+                return inner(
+                    *[x.view_as(x).requires_grad_() if not x.requires_grad else x.view_as(x) for x in xs]
+                )
 
     blocks = jacobian(
         gradient, given, create_graph=create_graph, strict=strict, strategy=outer_jacobian_strategy

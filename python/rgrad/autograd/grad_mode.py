@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Callable
 from threading import get_ident
-from typing import Any, Callable
+from typing import Any
 
 from .._rgrad import (
     _is_grad_enabled,
@@ -19,12 +20,12 @@ from .._rgrad import (
 )
 
 __all__ = [
-    "no_grad",
     "enable_grad",
-    "set_grad_enabled",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
 ]
 
 _GENERATOR = 0x20  # CO_GENERATOR
@@ -72,7 +73,9 @@ class _Decorated:
 
     def __call__(self, func: Callable) -> Callable:
         if not callable(func):
-            raise TypeError(f"{type(self).__name__} decorates a function, not an object of type {type(func).__name__}")
+            raise TypeError(
+                f"{type(self).__name__} decorates a function, not an object of type {type(func).__name__}"
+            )
         flags = getattr(getattr(func, "__code__", None), "co_flags", 0)
         again = self._again
         if flags & _ASYNC_GENERATOR:
@@ -195,7 +198,7 @@ class set_grad_enabled(_Decorated):
     True
     """
 
-    __slots__ = ("mode", "_before", "_outer")
+    __slots__ = ("_before", "_outer", "mode")
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -246,7 +249,7 @@ class inference_mode(_Decorated):
     True
     """
 
-    __slots__ = ("mode", "_outer")
+    __slots__ = ("_outer", "mode")
 
     def __new__(cls, mode: bool | Callable = True):
         self = super().__new__(cls)

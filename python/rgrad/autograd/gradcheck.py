@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .._rgrad import Tensor, from_numpy, zeros_like
 from . import forward_ad
@@ -261,7 +262,9 @@ def _fast(func, inputs, tracked, outs, *, eps, atol, rtol, nondet_tol, dtypes, f
                 grads = _backward(y, xs, _tensor(v, y)) if y.requires_grad else [None] * len(xs)
                 passes.append([0.0 if g is None else float((_array(g) * u).sum()) for g, u in zip(grads, us)])
             if not np.allclose(passes[0], passes[1], rtol=0, atol=nondet_tol, equal_nan=True):
-                raise GradcheckError(f"gradcheck: backward is not deterministic: two passes for output {k} differ")
+                raise GradcheckError(
+                    f"gradcheck: backward is not deterministic: two passes for output {k} differ"
+                )
         for j, ((i, t), u) in enumerate(zip(tracked, us)):
             want = np.array([[float((quotients[j][k] * v).sum())]])
             scaled = atol * np.abs(u).sum() * np.abs(v).sum()
@@ -419,7 +422,9 @@ def gradgradcheck(
             rng = np.random.default_rng(7)
             cotangents = [_tensor(rng.standard_normal(tuple(y.shape)), y).requires_grad_() for y in outs]
         else:
-            cotangents = [v if v.requires_grad else v.detach().clone().requires_grad_() for v in _tuple(grad_outputs)]
+            cotangents = [
+                v if v.requires_grad else v.detach().clone().requires_grad_() for v in _tuple(grad_outputs)
+            ]
         n = len(inputs)
 
         def gradients(*args):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from .._rgrad import Tensor
 
 
-def functional_call(module: Any, parameters: Mapping[str, Tensor], args: Any = (), kwargs: Mapping | None = None) -> Any:
+def functional_call(
+    module: Any, parameters: Mapping[str, Tensor], args: Any = (), kwargs: Mapping | None = None
+) -> Any:
     """Calls a module with other tensors in the places of its parameters and buffers.
 
     Parameters

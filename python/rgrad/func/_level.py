@@ -6,7 +6,7 @@ A transform differentiates by aliases of its arguments. Results that depend on t
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from .._rgrad import Tensor
 from ..autograd import forward_ad
@@ -20,7 +20,7 @@ def alias(t: Tensor) -> Tensor:
 class Level:
     """The aliases of one transform, and whether recording was on around it."""
 
-    __slots__ = ("own", "recording", "outer")
+    __slots__ = ("outer", "own", "recording")
 
     def __init__(self, given: Iterable[Tensor], recording: bool) -> None:
         self.recording = recording
@@ -38,7 +38,11 @@ class Level:
 
     def close(self, t):
         """The result as the caller may see it."""
-        if not isinstance(t, Tensor) or not any(p.requires_grad for p in forward_ad.parts(t)) or self.reaches_out((t,)):
+        if (
+            not isinstance(t, Tensor)
+            or not any(p.requires_grad for p in forward_ad.parts(t))
+            or self.reaches_out((t,))
+        ):
             return t
         return forward_ad.untracked(t)
 
@@ -48,7 +52,7 @@ def depends_on_others(tensors: Iterable[Tensor], own: list[Tensor]) -> bool:
     own_ids = {id(t) for t in own}
     seen = set()
     todo = []
-    for t in [p for t in tensors for p in forward_ad.parts(t)]:
+    for t in [part for whole in tensors for part in forward_ad.parts(whole)]:
         if t.requires_grad:
             if t.grad_fn is None:
                 if id(t) not in own_ids:
@@ -67,4 +71,3 @@ def depends_on_others(tensors: Iterable[Tensor], own: list[Tensor]) -> bool:
             continue
         todo.extend([n for n, _ in node.next_functions if n is not None])
     return False
-

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .._rgrad import Tensor, ones_like, stack, zeros_like
 from .._tree import flatten, map_leaves, unflatten
@@ -15,13 +16,13 @@ from ._level import Level
 __all__ = [
     "grad",
     "grad_and_value",
-    "value_and_grad",
-    "vjp",
+    "hessian",
+    "jacfwd",
+    "jacrev",
     "jvp",
     "linearize",
-    "jacrev",
-    "jacfwd",
-    "hessian",
+    "value_and_grad",
+    "vjp",
     "vmap",
 ]
 
@@ -127,7 +128,9 @@ def grad_and_value(func: Callable, argnums: ArgNums = 0, has_aux: bool = False) 
             level = Level(a.leaves, outside)
             y, aux = _aux(func(*a.call_with(level.own), **kwargs), has_aux, "grad")
             if not isinstance(y, Tensor):
-                raise RuntimeError(f"grad: the function must return a tensor with one element, got {type(y).__name__}")
+                raise RuntimeError(
+                    f"grad: the function must return a tensor with one element, got {type(y).__name__}"
+                )
             if y.numel() != 1:
                 raise RuntimeError(
                     f"grad: the function must return a tensor with one element, got shape {tuple(y.shape)}; "
@@ -240,9 +243,11 @@ def vjp(func: Callable, *primals, has_aux: bool = False) -> tuple:
     further = level.outer or level.reaches_out(ys)
 
     def pullback(cotangents):
-        vs, given = flatten(cotangents)
+        vs, _ = flatten(cotangents)
         if len(vs) != len(ys):
-            raise RuntimeError(f"pullback: got {len(vs)} cotangents, expected {len(ys)}: the structure of the output")
+            raise RuntimeError(
+                f"pullback: got {len(vs)} cotangents, expected {len(ys)}: the structure of the output"
+            )
         if not tracked:
             return a.result(_materialized([None] * len(level.own), level.own))
         differentiable = is_grad_enabled() and (further or any(v.requires_grad for v in vs))
@@ -265,7 +270,9 @@ def vjp(func: Callable, *primals, has_aux: bool = False) -> tuple:
     return (value, pullback, map_leaves(level.close, aux)) if has_aux else (value, pullback)
 
 
-def jvp(func: Callable, primals: tuple, tangents: tuple, *, strict: bool = False, has_aux: bool = False) -> tuple:
+def jvp(
+    func: Callable, primals: tuple, tangents: tuple, *, strict: bool = False, has_aux: bool = False
+) -> tuple:
     """Value of ``func`` and its derivative along ``tangents``, by forward mode.
 
     Parameters
@@ -296,10 +303,14 @@ def jvp(func: Callable, primals: tuple, tangents: tuple, *, strict: bool = False
     a = _Arguments(primals, tuple(range(len(primals))), "jvp")
     ts, _ = flatten(tangents)
     if len(ts) != len(a.leaves):
-        raise RuntimeError(f"jvp: got {len(ts)} tangents for {len(a.leaves)} primals; give one of the same shape for each")
+        raise RuntimeError(
+            f"jvp: got {len(ts)} tangents for {len(a.leaves)} primals; give one of the same shape for each"
+        )
     for i, (p, t) in enumerate(zip(a.leaves, ts)):
         if tuple(p.shape) != tuple(t.shape):
-            raise RuntimeError(f"jvp: tangent {i} has shape {tuple(t.shape)}, expected {tuple(p.shape)}, the primal's")
+            raise RuntimeError(
+                f"jvp: tangent {i} has shape {tuple(t.shape)}, expected {tuple(p.shape)}, the primal's"
+            )
     with forward_ad.dual_level() as at:
         duals = [forward_ad.make_dual(p, t, level=at) for p, t in zip(a.leaves, ts)]
         out, aux = _aux(func(*a.call_with(duals)), has_aux, "jvp")
@@ -338,7 +349,9 @@ def linearize(func: Callable, *primals) -> tuple:
     def push(*tangents):
         ts, _ = flatten(tangents)
         if [tuple(t.shape) for t in ts] != shapes:
-            raise RuntimeError(f"linearize: tangents have shapes {[tuple(t.shape) for t in ts]}, expected {shapes}")
+            raise RuntimeError(
+                f"linearize: tangents have shapes {[tuple(t.shape) for t in ts]}, expected {shapes}"
+            )
         with enable_grad():
             # A pullback is linear in its cotangents: the transpose of it is the pushforward.
             vs = [zeros_like(y, requires_grad=True) for y in ys]
@@ -347,7 +360,9 @@ def linearize(func: Callable, *primals) -> tuple:
             if not used:
                 found = [None] * len(vs)
             else:
-                found = _grad([g for g, _ in used], vs, [t for _, t in used], retain_graph=True, allow_unused=True)
+                found = _grad(
+                    [g for g, _ in used], vs, [t for _, t in used], retain_graph=True, allow_unused=True
+                )
         return unflatten(structure, _materialized(found, vs))
 
     return out, push
@@ -404,7 +419,8 @@ def jacrev(
             shape = tuple(y.shape)
             if rows:
                 flat = [
-                    stack(list(column)).reshape(shape + tuple(x.shape)) for column, x in zip(zip(*rows), a.leaves)
+                    stack(list(column)).reshape(shape + tuple(x.shape))
+                    for column, x in zip(zip(*rows), a.leaves)
                 ]
             else:
                 flat = [x.new_zeros(shape + tuple(x.shape)) for x in a.leaves]
@@ -447,7 +463,10 @@ def jacfwd(
             parts = []
             for j in range(x.numel()):
                 ts = tuple(
-                    [_basis(x, j) if i == k else zeros_like(t, requires_grad=False) for i, t in enumerate(a.leaves)]
+                    [
+                        _basis(x, j) if i == k else zeros_like(t, requires_grad=False)
+                        for i, t in enumerate(a.leaves)
+                    ]
                 )
                 got = jvp(inner, tuple(a.leaves), ts, has_aux=has_aux)
                 ys, structure = flatten(got[0])
@@ -487,7 +506,7 @@ def hessian(func: Callable, argnums: ArgNums = 0) -> Callable:
 
 def vmap(
     func: Callable,
-    in_dims: int | None | tuple | list = 0,
+    in_dims: int | tuple | list | None = 0,
     out_dims: int | tuple = 0,
     randomness: str = "error",
     *,
@@ -527,7 +546,7 @@ def vmap(
         flat, structure = flatten(list(args))
         axes: list = []
         for arg, dim in zip(args, dims):
-            leaves, own = flatten(arg)
+            leaves, _ = flatten(arg)
             if isinstance(dim, (tuple, list, dict)):
                 axes += flatten(dim)[0]
             else:

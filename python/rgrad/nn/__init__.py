@@ -2,20 +2,59 @@
 
 from . import functional, init, utils
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
-from .layers import *  # noqa: F403
-from .layers import __all__ as _layers
+from .layers import (
+    ELU,
+    GELU,
+    CrossEntropyLoss,
+    Dropout,
+    Embedding,
+    Flatten,
+    Identity,
+    L1Loss,
+    LayerNorm,
+    LeakyReLU,
+    Linear,
+    LogSoftmax,
+    MSELoss,
+    NLLLoss,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+)
 from .module import Module
 from .parameter import Parameter
 
 __all__ = [
+    "ELU",
+    "GELU",
+    "CrossEntropyLoss",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "Identity",
+    "L1Loss",
+    "LayerNorm",
+    "LeakyReLU",
+    "Linear",
+    "LogSoftmax",
+    "MSELoss",
     "Module",
     "ModuleDict",
     "ModuleList",
+    "NLLLoss",
     "Parameter",
     "ParameterList",
+    "ReLU",
     "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Tanh",
     "functional",
     "init",
     "utils",
-    *_layers,
 ]

@@ -9,12 +9,12 @@ from .module import Module
 from .parameter import Parameter
 
 __all__ = [
+    "ELU",
+    "GELU",
     "CrossEntropyLoss",
     "Dropout",
-    "ELU",
     "Embedding",
     "Flatten",
-    "GELU",
     "Identity",
     "L1Loss",
     "LayerNorm",
@@ -88,7 +88,9 @@ class Linear(Module):
         return F.linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )
 
 
 class Embedding(Module):
@@ -129,11 +131,17 @@ class LayerNorm(Module):
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.eps = eps
         shape = self.normalized_shape
-        self.register_parameter("weight", Parameter(empty(shape, dtype=dtype)) if elementwise_affine else None)
-        self.register_parameter("bias", Parameter(empty(shape, dtype=dtype)) if elementwise_affine and bias else None)
+        self.register_parameter(
+            "weight", Parameter(empty(shape, dtype=dtype)) if elementwise_affine else None
+        )
+        self.register_parameter(
+            "bias", Parameter(empty(shape, dtype=dtype)) if elementwise_affine and bias else None
+        )
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -312,7 +320,9 @@ class L1Loss(_Loss):
 
 
 class _ClassLoss(_Loss):
-    def __init__(self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean") -> None:
+    def __init__(
+        self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+    ) -> None:
         super().__init__(reduction)
         self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
@@ -323,7 +333,9 @@ class NLLLoss(_ClassLoss):
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         """A scalar, or the shape of ``target`` for reduction 'none'."""
-        return F.nll_loss(x, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+        return F.nll_loss(
+            x, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction
+        )
 
 
 class CrossEntropyLoss(_ClassLoss):

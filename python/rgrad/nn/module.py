@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, Callable, Iterator, Mapping, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from .._rgrad import Tensor
 from ..autograd.grad_mode import no_grad
@@ -61,7 +62,9 @@ class Module:
 
     def __setattr__(self, name: str, value: Any) -> None:
         kinds = self.__dict__.get("_kinds")
-        kind = "parameter" if isinstance(value, Parameter) else "module" if isinstance(value, Module) else None
+        kind = (
+            "parameter" if isinstance(value, Parameter) else "module" if isinstance(value, Module) else None
+        )
         if kinds is None:
             if kind is not None:
                 raise AttributeError(f"call super().__init__() before setting the {kind} {name!r}")
@@ -72,7 +75,9 @@ class Module:
             if value is None or (kinds[name] == "buffer" and isinstance(value, Tensor)):
                 pass
             elif kinds[name] == "buffer":
-                raise TypeError(f"{name!r} is a buffer; set it to a tensor or None, not {type(value).__name__}")
+                raise TypeError(
+                    f"{name!r} is a buffer; set it to a tensor or None, not {type(value).__name__}"
+                )
             else:
                 raise TypeError(
                     f"{name!r} is a {kinds[name]}; set it to one or to None, not {type(value).__name__} (del it first)"
@@ -92,7 +97,9 @@ class Module:
         if name not in self._kinds and hasattr(self, name):
             raise KeyError(f"{type(self).__name__} already has an attribute {name!r}")
         if value is not None and not isinstance(value, allowed):
-            raise TypeError(f"the {kind} {name!r} must be a {allowed.__name__} or None, got {type(value).__name__}")
+            raise TypeError(
+                f"the {kind} {name!r} must be a {allowed.__name__} or None, got {type(value).__name__}"
+            )
         self._kinds[name] = kind
         self._transient.discard(name)
         object.__setattr__(self, name, value)
@@ -154,9 +161,15 @@ class Module:
         for _, module in self.named_modules():
             yield module
 
-    def _named(self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+    def _named(
+        self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
         seen = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in modules:
             for name, value in module._own(kind):
                 if remove_duplicate and id(value) in seen:
@@ -198,7 +211,9 @@ class Module:
         for part in target.split(".") if target else ():
             found = module.__dict__.get(part)
             if not isinstance(found, Module):
-                raise AttributeError(f"{type(module).__name__} has no module {part!r} (looking for {target!r})")
+                raise AttributeError(
+                    f"{type(module).__name__} has no module {part!r} (looking for {target!r})"
+                )
             module = found
         return module
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from .._rgrad import Tensor, empty
 
 __all__ = ["Parameter"]
@@ -25,11 +27,13 @@ class Parameter(Tensor):
     (True, True)
     """
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):
-            raise TypeError(f"a Parameter is made of a tensor, got {type(data).__name__}; use rgrad.tensor(...) first")
+            raise TypeError(
+                f"a Parameter is made of a tensor, got {type(data).__name__}; use rgrad.tensor(...) first"
+            )
         return Tensor._make_subclass(cls, data.detach(), requires_grad)
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from .._rgrad import Tensor
 from .optimizer import Optimizer, advance, check, check_common, step_owned, zeros_owned
@@ -50,7 +51,12 @@ class Adagrad(Optimizer):
     ) -> None:
         check_common(lr, eps, weight_decay)
         check("lr_decay", lr_decay, lr_decay >= 0, "at least 0")
-        check("initial_accumulator_value", initial_accumulator_value, initial_accumulator_value >= 0, "at least 0")
+        check(
+            "initial_accumulator_value",
+            initial_accumulator_value,
+            initial_accumulator_value >= 0,
+            "at least 0",
+        )
         super().__init__(
             params,
             {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from .._rgrad import Tensor, maximum
 from .optimizer import Optimizer, advance, check, check_common, step_owned, zeros_owned

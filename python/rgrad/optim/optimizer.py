@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from typing import Any, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from .._rgrad import Tensor, _own_like, float32, zeros, zeros_like
 from ..autograd.grad_mode import enable_grad, no_grad
@@ -43,7 +44,9 @@ class Optimizer:
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError("an optimizer takes an iterable of tensors or dicts, got one tensor; put it into a list")
+            raise TypeError(
+                "an optimizer takes an iterable of tensors or dicts, got one tensor; put it into a list"
+            )
         self.defaults = defaults
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
@@ -71,7 +74,9 @@ class Optimizer:
         params = group["params"]
         params = [params] if isinstance(params, Tensor) else params
         if isinstance(params, (set, frozenset)):
-            raise TypeError("parameters need an order that does not change between runs; use a list, not a set")
+            raise TypeError(
+                "parameters need an order that does not change between runs; use a list, not a set"
+            )
         params = list(params)
         if params and all(isinstance(p, tuple) and len(p) == 2 for p in params):
             group["param_names"] = [name for name, _ in params]
@@ -79,7 +84,9 @@ class Optimizer:
         seen = {id(p) for g in self.param_groups for p in g["params"]}
         for i, p in enumerate(params):
             if not isinstance(p, Tensor):
-                raise TypeError(f"an optimizer changes tensors, but parameter {i} is of type {type(p).__name__}")
+                raise TypeError(
+                    f"an optimizer changes tensors, but parameter {i} is of type {type(p).__name__}"
+                )
             if not p.is_leaf:
                 raise ValueError(
                     f"parameter {i} (shape {tuple(p.shape)}) is the result of a recorded operation; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import types
 import warnings
-from typing import Iterable
+from collections.abc import Iterable
 
 from ..._rgrad import Tensor, float32, stack, tensor
 from ...autograd.grad_mode import no_grad
