@@ -1,12 +1,13 @@
-"""Trains a network on the handwritten digits that come with scikit-learn, and shows what the library does meanwhile.
+"""Trains a network on the handwritten digits that come with scikit-learn, and shows what the library does
+meanwhile.
 
-    python examples/digits.py                      # needs scikit-learn, tqdm and matplotlib: pip install rgrad[examples]
-    python examples/digits.py --epochs 30 --hidden 128 --out results
+    python examples/digits.py                      # needs scikit-learn, tqdm and matplotlib: pip install
+    rgrad[examples] python examples/digits.py --epochs 30 --hidden 128 --out results
 
-Before training the derivatives of the model are compared with finite differences in float64. Every epoch runs in a
-scope, whose end releases all that the epoch made. Written to the output folder: the loss curve (PNG) and the graph of
-one training step (SVG and DOT). The exit status is 1 when fewer than 97 % of the held-out digits are recognized.
-"""
+Before training the derivatives of the model are compared with finite differences in float64. Every epoch
+runs in a scope, whose end releases all that the epoch made. Written to the output folder: the loss curve
+(PNG) and the graph of one training step (SVG and DOT). The exit status is 1 when fewer than 97 % of the
+held-out digits are recognized."""
 
 import argparse
 import math
@@ -44,7 +45,7 @@ def parse_args() -> argparse.Namespace:
 
 
 def load(seed: int):
-    """Images scaled to [0, 1] and labels, three quarters of them for training; tensors share the arrays' memory."""
+    """Images in [0, 1] and labels, three quarters for training; the tensors share the arrays' memory."""
     images, labels = load_digits(return_X_y=True)
     images = np.ascontiguousarray(images / 16.0, dtype=np.float32)
     parts = train_test_split(

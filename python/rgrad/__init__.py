@@ -1,7 +1,7 @@
 """Automatic differentiation with PyTorch's programming model.
 
-Tensors, operations and the engine are compiled; this package adds what is best written in Python: custom functions,
-functional transforms, modules, optimizers, scopes, checks and graph drawings.
+Tensors, operations and the engine are compiled; this package adds what is best written in Python: custom
+functions, functional transforms, modules, optimizers, scopes, checks and graph drawings.
 
 >>> import rgrad
 >>> x = rgrad.tensor(2.0, requires_grad=True)

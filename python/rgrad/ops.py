@@ -95,12 +95,13 @@ def register_function(
     Parameters
     ----------
     name : str
-        A valid identifier that no operation has. As a decorator without brackets, or without a name, the class's
-        own name is used.
+        A valid identifier that no operation has. As a decorator without brackets, or without a name, the
+        class's own name is used.
     function : type
         A subclass of :class:`rgrad.autograd.Function`. When left out, the result is a decorator for one.
     check : bool, default False
-        Whether to compare first and second derivatives with finite differences, in float64, before registering.
+        Whether to compare first and second derivatives with finite differences, in float64, before
+        registering.
     sample_inputs : tuple, or callable that returns one, optional
         Arguments for the check. By default each argument of ``forward`` without a default value gets a random
         tensor of shape (2, 3), with values between 0.5 and 1.5 in magnitude and of both signs.

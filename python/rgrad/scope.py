@@ -87,9 +87,9 @@ class Scope:
 class scope:
     """Context manager that opens a scope around its block.
 
-    Tensors made in the block belong to the scope. At the end it releases those that are left: using one later raises
-    ``TensorClosedError``. What the block hands up with ``ret`` lives on, and a graph keeps the memory that its
-    backward pass needs.
+    Tensors made in the block belong to the scope. At the end it releases those that are left: using one
+    later raises ``TensorClosedError``. What the block hands up with ``ret`` lives on, and a graph keeps the
+    memory that its backward pass needs.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Graph:
         return "\n".join([*lines, "}"]) + "\n"
 
     def text(self) -> str:
-        """An indented tree from the roots down; a shared operation is written out once and then referred to."""
+        """An indented tree from the roots down; what is shared is written out once and then referred to."""
         children: list[list[int]] = [[] for _ in self.vertices]
         has_parent = [False] * len(self.vertices)
         for a, b in self.edges:
@@ -88,8 +88,8 @@ class Graph:
         Parameters
         ----------
         engine : {'auto', 'dot', 'own'}
-            ``dot`` lays out with the Graphviz program, ``own`` in layers without it, ``auto`` takes ``dot`` where it
-            is installed.
+            ``dot`` lays out with the Graphviz program, ``own`` in layers without it, ``auto`` takes ``dot``
+            where it is installed.
 
         Raises
         ------
@@ -275,7 +275,7 @@ def graph(
 
 
 def _indent(depth: int) -> str:
-    """Two spaces a level; beyond forty levels the depth is written as a number, so that long chains stay readable."""
+    """Two spaces a level; beyond forty the depth is written as a number, for long chains."""
     return "  " * depth if depth <= 40 else "  " * 40 + f"[{depth}] "
 
 

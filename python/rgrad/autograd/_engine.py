@@ -47,7 +47,8 @@ def backward(
     tensors : Tensor or sequence of Tensor
         Roots; their contributions add up, and one listed twice counts twice.
     grad_tensors : Tensor, or sequence of Tensor or None, optional
-        One cotangent a root, of exactly the root's shape. ``None`` stands for one where the root has one element.
+        One cotangent a root, of exactly the root's shape. ``None`` stands for one where the root has one
+        element.
     retain_graph : bool, optional
         Whether the graph can be run again. Default: the value of ``create_graph``.
     create_graph : bool, default False
@@ -107,7 +108,8 @@ def grad(
     inputs : Tensor, sequence or mapping of Tensor
         Leaves or intermediate results.
     grad_outputs : Tensor, or sequence of Tensor or None, optional
-        One cotangent an output, of exactly its shape. ``None`` stands for one where the output has one element.
+        One cotangent an output, of exactly its shape. ``None`` stands for one where the output has one
+        element.
     retain_graph : bool, optional
         Whether the graph can be run again. Default: the value of ``create_graph``.
     create_graph : bool, default False
@@ -117,7 +119,8 @@ def grad(
     allow_unused : bool, optional
         Whether an input that no output depends on gives ``None`` rather than an error.
     is_grads_batched : bool, default False
-        Whether each of ``grad_outputs`` has a leading axis of several cotangents, and each result one of gradients.
+        Whether each of ``grad_outputs`` has a leading axis of several cotangents, and each result one of
+        gradients.
     materialize_grads : bool, default False
         Whether an unused input gives zeros.
 

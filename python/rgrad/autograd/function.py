@@ -23,7 +23,7 @@ from . import forward_ad
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
-# With `on` set (by gradgradcheck) a saved intermediate that hides a dependence is an error instead of being repaired.
+# With `on` set (by gradgradcheck) a saved intermediate that hides a dependence is an error, not repaired.
 _strict = threading.local()
 
 
@@ -97,9 +97,8 @@ class FunctionCtx:
 class _Step:
     """The backward step of one application: called by the engine with one cotangent a tensor output.
 
-    ``positions`` are the places of tensors among the arguments, None when all are; ``spread`` is the number of
-    outputs and the places of tensors among them, None when all are.
-    """
+    ``positions`` are the places of tensors among the arguments, None when all are; ``spread`` is the number
+    of outputs and the places of tensors among them, None when all are."""
 
     __slots__ = ("cls", "ctx", "n_args", "positions", "spread")
 
@@ -223,7 +222,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args) -> Any:
-        """Runs ``forward`` on ``args`` and records one node when recording is on and an argument requires grad."""
+        """Runs ``forward``; records one node when recording is on and an argument requires grad."""
         if forward_ad.open_levels:
             level = forward_ad.innermost(args)
             if level is not None:
@@ -238,7 +237,7 @@ class Function:
 
 
 def _forward(cls, args):
-    """Runs ``forward`` untracked; gives the filled ctx, what ``forward`` returned, whether an argument is tracked."""
+    """Runs ``forward`` untracked: gives ctx, what it returned, and whether an argument is tracked."""
     ctx = FunctionCtx()
     needs = [isinstance(a, Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(needs)
@@ -362,9 +361,9 @@ def _pack(cls, ctx, args, values, made) -> None:
 def _repair(cls, packed, inner, saved):
     """Gives saved intermediates the history that an untracked ``forward`` could not record.
 
-    ``forward`` runs again, recorded, on the same arguments. An intermediate that comes out tracked depends on them,
-    and replaces the saved one if it has the same value; one that comes out untracked is a constant and stays.
-    """
+    ``forward`` runs again, recorded, on the same arguments. An intermediate that comes out tracked depends
+    on them, and replaces the saved one if it has the same value; one that comes out untracked is a constant
+    and stays."""
     args = [a.unpack(None) if isinstance(a, (_SavedTensor, _SavedDual)) else a for a in packed]
     again = FunctionCtx()
     again.needs_input_grad = tuple([isinstance(a, Tensor) and a.requires_grad for a in args])

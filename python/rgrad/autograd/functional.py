@@ -28,7 +28,7 @@ def _as_tuple(x, what: str) -> tuple[bool, tuple]:
 
 
 def _aliases(xs: tuple, create_graph: bool) -> tuple:
-    """Tensors to differentiate by, which leave the caller's alone; they keep history with ``create_graph``."""
+    """Tensors to differentiate by, apart from the caller's; they keep history with ``create_graph``."""
     return tuple(
         [x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in xs]
     )

@@ -1,8 +1,8 @@
 """Switches of the thread: whether operations are recorded.
 
-Every class here is a context manager and a decorator, with brackets or without. A decorated generator or coroutine
-gets the mode each time it resumes and gives it back each time it pauses, so the mode never leaks to the caller.
-"""
+Every class here is a context manager and a decorator, with brackets or without. A decorated generator or
+coroutine gets the mode each time it resumes and gives it back each time it pauses, so the mode never leaks
+to the caller."""
 
 from __future__ import annotations
 
@@ -185,8 +185,8 @@ class set_grad_enabled(_Decorated):
 
     Notes
     -----
-    The switch acts when the object is made. Used in a ``with`` block the old mode comes back at its end; used as a
-    decorator it acts only while the function runs.
+    The switch acts when the object is made. Used in a ``with`` block the old mode comes back at its end;
+    used as a decorator it acts only while the function runs.
 
     Examples
     --------
@@ -237,8 +237,8 @@ class inference_mode(_Decorated):
 
     Notes
     -----
-    A tensor made inside cannot be saved for a backward pass nor, outside, be changed in place; ``clone()`` makes a
-    normal tensor of it.
+    A tensor made inside cannot be saved for a backward pass nor, outside, be changed in place; ``clone()``
+    makes a normal tensor of it.
 
     Examples
     --------

@@ -239,7 +239,7 @@ def _slow(func, inputs, tracked, outs, *, eps, atol, rtol, nondet_tol, dtypes, f
 
 
 def _fast(func, inputs, tracked, outs, *, eps, atol, rtol, nondet_tol, dtypes, forward, backward) -> None:
-    """Compares one random projection of each Jacobian; the directions are positive so that errors do not cancel."""
+    """Compares a random projection of each Jacobian; positive directions, so that errors do not cancel."""
     import numpy as np
 
     rng = np.random.default_rng(20)
@@ -301,8 +301,8 @@ def gradcheck(
     func : callable
         Takes ``inputs``, returns a tensor or a tuple of tensors.
     inputs : Tensor or sequence
-        Those that require grad are checked; they are changed in place while this runs, and put back exactly, so
-        ``func`` may also reach them by closure.
+        Those that require grad are checked; they are changed in place while this runs, and put back
+        exactly, so ``func`` may also reach them by closure.
     eps : float
         Step of the differences.
     atol, rtol : float
@@ -386,7 +386,8 @@ def gradgradcheck(
 
     Parameters
     ----------
-    func, inputs, eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode
+    func, inputs, eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes,
+    fast_mode
         As for :func:`gradcheck`.
     grad_outputs : Tensor or sequence of Tensor, optional
         Cotangents of the differentiable outputs; random by default.
@@ -401,7 +402,8 @@ def gradgradcheck(
     Raises
     ------
     GradcheckError
-        When a second derivative is wrong, cannot be computed, or a custom function hides one in a saved intermediate.
+        When a second derivative is wrong, cannot be computed, or a custom function hides one in a saved
+        intermediate.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """What keeps nested reverse-mode transforms apart.
 
-A transform differentiates by aliases of its arguments. Results that depend on tracked tensors outside the transform
-(arguments of an outer one, or captured parameters) stay differentiable; all others come back untracked.
-"""
+A transform differentiates by aliases of its arguments. Results that depend on tracked tensors outside the
+transform (arguments of an outer one, or captured parameters) stay differentiable; all others come back
+untracked."""
 
 from __future__ import annotations
 

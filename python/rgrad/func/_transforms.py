@@ -97,15 +97,16 @@ def grad_and_value(func: Callable, argnums: ArgNums = 0, has_aux: bool = False) 
     func : callable
         Returns a tensor with one element; with ``has_aux``, a pair of it and anything else.
     argnums : int or tuple of int
-        Arguments to differentiate by; each is a tensor or a nested tuple, list or dict of tensors, in which every
-        place is a variable of its own.
+        Arguments to differentiate by; each is a tensor or a nested tuple, list or dict of tensors, in which
+        every place is a variable of its own.
     has_aux : bool
         Whether ``func`` returns further results.
 
     Returns
     -------
     callable
-        Gives ``(gradient, value)``, or ``(gradient, (value, aux))``. The gradient has the structure of the argument.
+        Gives ``(gradient, value)``, or ``(gradient, (value, aux))``. The gradient has the structure of the
+        argument.
 
     Raises
     ------
@@ -156,8 +157,8 @@ def grad_and_value(func: Callable, argnums: ArgNums = 0, has_aux: bool = False) 
 def grad(func: Callable, argnums: ArgNums = 0, has_aux: bool = False) -> Callable:
     """Transforms a scalar function into its gradient.
 
-    Parameters and errors are those of :func:`grad_and_value`; the result is the gradient, or ``(gradient, aux)``.
-    Transforms nest, and tracked tensors that ``func`` captures stay differentiable in the result.
+    Parameters and errors are those of :func:`grad_and_value`; the result is the gradient, or ``(gradient,
+    aux)``. Transforms nest, and tracked tensors that ``func`` captures stay differentiable in the result.
 
     Examples
     --------
@@ -214,15 +215,16 @@ def vjp(func: Callable, *primals, has_aux: bool = False) -> tuple:
     Parameters
     ----------
     func : callable
-        Takes ``primals``, returns a tensor or a nested container of tensors; with ``has_aux`` a pair with more.
+        Takes ``primals``, returns a tensor or a nested container of tensors; with ``has_aux`` a pair with
+        more.
     *primals
         Tensors, or nested containers of them.
 
     Returns
     -------
     tuple
-        ``(output, pullback)`` or ``(output, pullback, aux)``. The pullback takes one cotangent shaped as the output
-        and returns one gradient a primal, as a tuple.
+        ``(output, pullback)`` or ``(output, pullback, aux)``. The pullback takes one cotangent shaped as
+        the output and returns one gradient a primal, as a tuple.
 
     Examples
     --------
@@ -278,7 +280,8 @@ def jvp(
     Parameters
     ----------
     func : callable
-        Takes ``primals``, returns a tensor or a nested container of tensors; with ``has_aux`` a pair with more.
+        Takes ``primals``, returns a tensor or a nested container of tensors; with ``has_aux`` a pair with
+        more.
     primals, tangents : tuple
         Arguments and their directions, of the same structure, shapes and dtypes.
     strict : bool

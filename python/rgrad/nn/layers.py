@@ -339,7 +339,7 @@ class NLLLoss(_ClassLoss):
 
 
 class CrossEntropyLoss(_ClassLoss):
-    """Cross-entropy of scores ``(N, C, ...)`` for classes ``(N, ...)`` or probabilities of the scores' shape."""
+    """Cross-entropy of scores ``(N, C, ...)`` for classes ``(N, ...)`` or probabilities of that shape."""
 
     def __init__(
         self,

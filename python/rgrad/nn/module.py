@@ -41,8 +41,8 @@ class Module:
     ['scale']
     """
 
-    # Registered things are plain attributes; `_kinds` remembers in order which attribute is what, so that reading
-    # one costs what any attribute costs.
+    # Registered things are plain attributes, so that reading one costs what any attribute costs; `_kinds`
+    # remembers in order which attribute is what.
     _kinds: dict[str, str]
     training: bool
 
@@ -58,7 +58,7 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
 
-    # ---- registration ----------------------------------------------------------------------------------------
+    # ---- registration --------------------------------------------------------------------------------
 
     def __setattr__(self, name: str, value: Any) -> None:
         kinds = self.__dict__.get("_kinds")
@@ -120,7 +120,7 @@ class Module:
 
     register_module = add_module
 
-    # ---- walks -----------------------------------------------------------------------------------------------
+    # ---- walks ---------------------------------------------------------------------------------------
 
     def _own(self, kind: str) -> Iterator[tuple[str, Any]]:
         for name, k in self._kinds.items():
@@ -225,7 +225,7 @@ class Module:
             raise AttributeError(f"{type(owner).__name__} has no parameter {name!r}")
         return owner.__dict__[name]
 
-    # ---- state -----------------------------------------------------------------------------------------------
+    # ---- state ---------------------------------------------------------------------------------------
 
     def _state(self) -> Iterator[tuple[str, Tensor]]:
         for path, module in self.named_modules(remove_duplicate=False):
@@ -354,7 +354,7 @@ class Module:
 
         return self.to(float64)
 
-    # ---- text ------------------------------------------------------------------------------------------------
+    # ---- text ----------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
         """What stands in the brackets of the module's text."""

@@ -15,9 +15,9 @@ __all__ = ["Adam", "AdamW"]
 class Adam(Optimizer):
     """Adam (Kingma and Ba, 2015).
 
-    With gradient g (plus ``weight_decay``·p): m becomes β₁·m + (1 - β₁)·g and v becomes β₂·v + (1 - β₂)·g²; at step t,
-    p moves by -``lr`` / (1 - β₁ᵗ) · m / (√v / √(1 - β₂ᵗ) + ``eps``). With ``amsgrad``, v is replaced there by the
-    largest v so far (Reddi et al., 2018).
+    With gradient g (plus ``weight_decay``·p): m becomes β₁·m + (1 - β₁)·g and v becomes β₂·v + (1 - β₂)·g²;
+    at step t, p moves by -``lr`` / (1 - β₁ᵗ) · m / (√v / √(1 - β₂ᵗ) + ``eps``). With ``amsgrad``, v is
+    replaced there by the largest v so far (Reddi et al., 2018).
 
     Parameters
     ----------
@@ -30,7 +30,8 @@ class Adam(Optimizer):
     eps : float, default 1e-8
         Added outside the root.
     weight_decay : float, default 0
-        As above; with ``decoupled_weight_decay`` p is scaled by 1 - ``lr``·``weight_decay`` before the step instead.
+        As above; with ``decoupled_weight_decay`` p is scaled by 1 - ``lr``·``weight_decay`` before the step
+        instead.
     amsgrad, maximize, decoupled_weight_decay : bool, default False
         Variants.
 

@@ -24,13 +24,14 @@ required = _Required()
 class Optimizer:
     """Base of the optimizers.
 
-    A subclass gives its options to ``super().__init__(params, defaults)`` and defines
-    ``_update(self, p, grad, state, group)``, which changes one parameter, untracked. It must not change ``grad``.
+    A subclass gives its options to ``super().__init__(params, defaults)`` and defines ``_update(self, p,
+    grad, state, group)``, which changes one parameter, untracked. It must not change ``grad``.
 
     Parameters
     ----------
     params : iterable of Tensor, of (name, Tensor), or of dict
-        Leaves that the step changes. A dict is a group: its ``params`` and options that differ from the defaults.
+        Leaves that the step changes. A dict is a group: its ``params`` and options that differ from the
+        defaults.
     defaults : dict
         Options of groups that do not set their own.
 
@@ -102,7 +103,7 @@ class Optimizer:
             group.setdefault(name, default)
         self.param_groups.append(group)
 
-    # ---- the step --------------------------------------------------------------------------------------------
+    # ---- the step ------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Changes every parameter that has a gradient; gradients stay as they are.
@@ -146,7 +147,7 @@ class Optimizer:
                 else:
                     p.grad.zero_()
 
-    # ---- state -----------------------------------------------------------------------------------------------
+    # ---- state ---------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """State and groups, with parameters numbered in order; tensors are those of the optimizer."""
@@ -163,8 +164,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Takes over state and options.
 
-        Tensors are taken in the dtype of their parameter; one that has it already is shared with the dict, so that
-        loading another optimizer's live state needs a ``copy.deepcopy`` of it first.
+        Tensors are taken in the dtype of their parameter; one that has it already is shared with the dict,
+        so that loading another optimizer's live state needs a ``copy.deepcopy`` of it first.
 
         Raises
         ------

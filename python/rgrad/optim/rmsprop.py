@@ -14,8 +14,9 @@ __all__ = ["RMSprop"]
 class RMSprop(Optimizer):
     """RMSprop (Hinton, 2012; centred: Graves, 2013).
 
-    With gradient g (plus ``weight_decay``·p): v becomes α·v + (1 - α)·g², the step is g / (√v + ``eps``), with v less
-    the square of the mean gradient when ``centered``; with ``momentum`` the steps are gathered in a buffer.
+    With gradient g (plus ``weight_decay``·p): v becomes α·v + (1 - α)·g², the step is g / (√v + ``eps``),
+    with v less the square of the mean gradient when ``centered``; with ``momentum`` the steps are gathered
+    in a buffer.
 
     Parameters
     ----------

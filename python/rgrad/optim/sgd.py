@@ -14,8 +14,8 @@ __all__ = ["SGD"]
 class SGD(Optimizer):
     """Gradient descent with momentum.
 
-    With gradient g (plus ``weight_decay``·p): the buffer b becomes ``momentum``·b + (1 - ``dampening``)·g, at the
-    first step g itself; p moves by -``lr``·b, or by -``lr``·(g + ``momentum``·b) with ``nesterov``.
+    With gradient g (plus ``weight_decay``·p): the buffer b becomes ``momentum``·b + (1 - ``dampening``)·g,
+    at the first step g itself; p moves by -``lr``·b, or by -``lr``·(g + ``momentum``·b) with ``nesterov``.
 
     Parameters
     ----------

@@ -169,8 +169,8 @@ def clip_grad_norm_(
 
     Notes
     -----
-    The factor is ``max_norm / (norm + 1e-6)``, at most 1, as in PyTorch. Without ``error_if_nonfinite`` an infinite
-    norm turns finite entries into zeros and infinite ones into NaN, and a NaN norm spreads to all.
+    The factor is ``max_norm / (norm + 1e-6)``, at most 1, as in PyTorch. Without ``error_if_nonfinite`` an
+    infinite norm turns finite entries into zeros and infinite ones into NaN, and a NaN norm spreads to all.
 
     Examples
     --------
