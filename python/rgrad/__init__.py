@@ -11,7 +11,7 @@ functions, functional transforms, modules, optimizers, scopes, checks and graph 
 12.0
 """
 
-from . import _rgrad, autograd, func, nn, ops, optim, viz
+from . import _rgrad, autograd, func, nn, ops, optim, testing, viz
 from ._rgrad import *
 from .autograd import (
     enable_grad,
@@ -43,6 +43,7 @@ __all__ = [
     "scope",
     "scoped",
     "set_grad_enabled",
+    "testing",
     "viz",
 ]
 __all__ += [name for name in _rgrad.__all__ if not name.startswith("_") and name not in __all__]

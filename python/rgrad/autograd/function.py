@@ -147,6 +147,20 @@ class _Step:
                     s.release()
 
 
+_VARARGS = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
+
+
+def _bind(cls, args, kwargs) -> tuple:
+    """All arguments of ``forward`` in order, default values filled in."""
+    import inspect
+
+    if not cls._has_setup:
+        raise TypeError(f"{cls.__name__}.apply takes no keyword arguments, got {', '.join(kwargs)}")
+    bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
+
+
 class Function:
     """Base of operations with a derivative of their own.
 
@@ -180,12 +194,15 @@ class Function:
     _node_name = "FunctionBackward"
     _has_setup = False
     _has_jvp = False
+    _arity: int | None = None  # of forward in the setup_context style, where it is known
 
     def __init_subclass__(cls, **kwargs) -> None:
         super().__init_subclass__(**kwargs)
         cls._node_name = cls.__name__ + "Backward"
         cls._has_setup = cls.setup_context is not Function.setup_context
         cls._has_jvp = cls.jvp is not Function.jvp
+        code = getattr(cls.forward, "__code__", None) if cls._has_setup else None
+        cls._arity = None if code is None or code.co_flags & _VARARGS else code.co_argcount
         if "vjp" in cls.__dict__:
             if "backward" in cls.__dict__:
                 raise RuntimeError(
@@ -221,8 +238,13 @@ class Function:
         raise NotImplementedError("this Function has no jvp")
 
     @classmethod
-    def apply(cls, *args) -> Any:
-        """Runs ``forward``; records one node when recording is on and an argument requires grad."""
+    def apply(cls, *args, **kwargs) -> Any:
+        """Runs ``forward``; records one node when recording is on and an argument requires grad.
+
+        Keyword arguments and default values are for the ``setup_context`` style alone, which sees all as ``inputs``.
+        """
+        if kwargs or cls._arity not in (None, len(args)):
+            args = _bind(cls, args, kwargs)
         if forward_ad.open_levels:
             level = forward_ad.innermost(args)
             if level is not None:
