@@ -322,24 +322,16 @@ class Module:
         return self
 
     def to(self, dtype: Any) -> Module:
-        """Converts floating point parameters and buffers, in place; returns the module.
+        """Converts floating point parameters and buffers, and gradients with them; returns the module.
 
-        A parameter's gradient is converted with it.
+        The tensors stay the same objects, so an optimizer that holds them goes on working.
         """
-        converted: dict[int, Any] = {}
-        for module in self.modules():
-            for kind in ("parameter", "buffer"):
-                for name, value in list(module._own(kind)):
-                    if not value.is_floating_point() or value.dtype == dtype:
-                        continue
-                    if id(value) not in converted:
-                        new = value.detach().to(dtype)
-                        if kind == "parameter":
-                            new = type(value)(new, value.requires_grad)
-                            if value.grad is not None:
-                                new.grad = value.grad.detach().to(dtype)
-                        converted[id(value)] = new
-                    module.__dict__[name] = converted[id(value)]
+        for _, value in [*self.named_parameters(), *self.named_buffers()]:
+            if value.is_floating_point() and value.dtype != dtype:
+                grad, value.grad = value.grad, None
+                value.data = value.detach().to(dtype)
+                if grad is not None:
+                    value.grad = grad.detach().to(dtype)
         return self
 
     def float(self) -> Module:
