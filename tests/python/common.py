@@ -93,6 +93,5 @@ def assert_same_bits(got, want, what=""):
     if got.tobytes() != want.tobytes():
         bad = got.ravel().view(f"u{got.itemsize}") != want.ravel().view(f"u{got.itemsize}")
         i = int(np.nonzero(bad)[0][0])
-        raise AssertionError(
-            f"{what}: {bad.sum()} of {bad.size} bits differ, at {i}: {got.ravel()[i]!r}, expected {want.ravel()[i]!r}"
-        )
+        a, b = got.ravel()[i], want.ravel()[i]
+        raise AssertionError(f"{what}: {bad.sum()} of {bad.size} bits differ, at {i}: {a!r}, expected {b!r}")

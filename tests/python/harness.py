@@ -133,7 +133,7 @@ def gradient_program(program, n):
 
 
 def check_second_order(program, xs, rng):
-    """The gradient function, of inputs and cotangents, has the derivatives that finite differences give it."""
+    """The gradient, as a function of inputs and cotangents, has the derivatives of finite differences."""
     us = directions(rng, values(program, xs))
     check_vjp(gradient_program(program, len(xs)), [*xs, *us], rng)
 

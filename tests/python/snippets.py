@@ -1,7 +1,7 @@
 """Runs small programs, each in a child forked from a process that only imported the module.
 
-As a script it is that process: it reads a program, as a JSON string, from each line of standard input and answers
-with its outcome, as a JSON object, on a line of standard output. `Runner` is the other end.
+As a script it is that process: it reads a program, as a JSON string, from each line of
+standard input and answers with its outcome, as a JSON object, on a line of standard output. `Runner` is the other end.
 """
 
 import json

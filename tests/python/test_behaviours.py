@@ -1,6 +1,4 @@
-"""Recorded autograd programs, and the faults once reported against autodiff libraries (see
-tests/reference).
-"""
+"""Recorded autograd programs, and faults once reported against autodiff libraries."""
 
 import json
 import os

@@ -1,6 +1,4 @@
-"""No operation without its function, method, docstring, stub and row in the database, and no row without
-its operation.
-"""
+"""No operation without function, method, docstring, stub and a row of the database, nor the other way."""
 
 import ast
 import os

@@ -1,6 +1,4 @@
-"""Dtypes: promotion (against tests/reference/promotion.json), casts, defaults, and what gradients come back
-in.
-"""
+"""Dtypes: promotion, casts, defaults, and the dtype that gradients come back in."""
 
 import json
 import os

@@ -1,6 +1,4 @@
-"""Random numbers: the generator's known answers, reproducible streams, and distributions that look as they
-should.
-"""
+"""Random numbers: the generator's known answers, reproducible streams, distributions."""
 
 import json
 import math

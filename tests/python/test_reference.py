@@ -1,6 +1,4 @@
-"""Values, gradients, second-order gradients, tangents and refusals recorded from PyTorch (see
-tests/reference).
-"""
+"""Values, derivatives and refusals recorded from PyTorch (see tests/reference)."""
 
 import collections
 import json

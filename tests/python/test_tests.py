@@ -1,6 +1,4 @@
-"""Tests of the tests: a wrong derivative, of any of the usual kinds, must make the checks of the harness
-fail.
-"""
+"""Tests of the tests: a wrong derivative, of any of the usual kinds, must make the harness fail."""
 
 import math
 

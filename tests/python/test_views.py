@@ -279,7 +279,7 @@ def test_leaf_that_requires_grad_cannot_be_written():
     ids=[k for k in WRITABLE if k not in ("detach", "split", "chunk", "unbind", "iteration")],
 )
 def test_write_into_a_view_rewires_the_base(view):
-    """Against the same program without views: multiply the places of the view by w and square the rest too."""
+    """Against the same program without views: the places of the view are multiplied by w, then all squared."""
     x = numbered().requires_grad_()
     w = T.tensor(3.0, dtype=T.float64, requires_grad=True)
     base = x * 1
