@@ -336,6 +336,23 @@ def int_power(x, y):
     return np.power(x, y)
 
 
+def ternary(name, ref, *last, numbers=(), rtol=1, **options):
+    """Three operands that broadcast; the last from its own intervals, or one of `numbers`."""
+
+    def samples(rng):
+        x, y = uniform(rng, (2, 3)), uniform(rng, (3,))
+        yield Sample(x, y, uniform(rng, (2, 1), *last))
+        yield Sample(uniform(rng, (37,)), uniform(rng, (37,)), uniform(rng, (37,), *last))
+        yield from (Sample(x, y, n) for n in numbers)
+        if options:
+            yield Sample(x, y, uniform(rng, (2, 1), *last), **options)
+
+    errors = (((np.ones(2), np.ones(3), np.ones(2)), {}, RuntimeError),)
+    return Op(
+        name=name, kind="binary", ref=ref, samples=rows(samples), inplace=True, errors=errors, rtol=rtol
+    )
+
+
 HALVES = {"slopes": (((2.0, 2.0), (0.5, 0.5)),)}
 
 BINARY = [
@@ -383,46 +400,9 @@ BINARY = [
         inplace=True,
         flat=True,
     ),
-    Op(
-        name="lerp",
-        kind="binary",
-        ref=lambda x, y, w: x + w * (y - x),
-        inplace=True,
-        rtol=4,
-        samples=rows(
-            lambda rng: [
-                Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), w)
-                for w in (0.25, 0.75, uniform(rng, (2, 1), (0, 0.45), (0.55, 1)))
-            ]
-        ),
-        errors=(((np.ones(2), np.ones(3), 0.5), {}, RuntimeError),),
-    ),
-    Op(
-        name="addcmul",
-        kind="binary",
-        inplace=True,
-        ref=lambda x, y, w, value=1: x + value * y * w,
-        errors=(((np.ones(2), np.ones(3), np.ones(2)), {}, RuntimeError),),
-        samples=rows(
-            lambda rng: [
-                Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), uniform(rng, (2, 1)), **k)
-                for k in ({}, {"value": 0.5})
-            ]
-        ),
-    ),
-    Op(
-        name="addcdiv",
-        kind="binary",
-        inplace=True,
-        ref=lambda x, y, w, value=1: x + value * y / w,
-        errors=(((np.ones(2), np.ones(3), np.ones(2)), {}, RuntimeError),),
-        samples=rows(
-            lambda rng: [
-                Sample(uniform(rng, (2, 3)), uniform(rng, (3,)), uniform(rng, (2, 1), *PLAIN), **k)
-                for k in ({}, {"value": 0.5})
-            ]
-        ),
-    ),
+    ternary("lerp", lambda x, y, w: x + w * (y - x), (0, 0.45), (0.55, 1), numbers=(0.25, 0.75), rtol=4),
+    ternary("addcmul", lambda x, y, w, value=1: x + value * y * w, *PLAIN, value=0.5, rtol=4),
+    ternary("addcdiv", lambda x, y, w, value=1: x + value * y / w, *PLAIN, value=0.5, rtol=4),
 ]
 
 
@@ -441,7 +421,7 @@ def comparison(name, ref, **flags):
     )
 
 
-def test(name, ref):
+def predicate(name, ref):
     return Op(
         name=name,
         kind="comparison",
@@ -476,7 +456,7 @@ COMPARISON = [
         }.items()
     ),
     *(
-        test(n, f)
+        predicate(n, f)
         for n, f in {
             "logical_not": np.logical_not,
             "isnan": np.isnan,
