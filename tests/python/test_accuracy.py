@@ -4,7 +4,6 @@ import os
 
 import numpy as np
 import pytest
-
 from common import REFERENCE, T, host
 
 TABLE = dict(np.load(os.path.join(REFERENCE, "accuracy.npz")))
