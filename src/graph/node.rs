@@ -132,6 +132,8 @@ pub struct Hooks {
     pub pre: Vec<(HookHandle, PreHook)>,
     /// Hooks after the step.
     pub post: Vec<(HookHandle, NodeHook)>,
+    /// Anything that the host language keeps with the node.
+    pub metadata: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A recorded operation with the edges of its inputs.
@@ -187,7 +189,7 @@ impl Node {
         let mut h = self.hooks.lock();
         let r = f(h.get_or_insert_with(Box::default));
         if h.as_ref().is_some_and(|h| {
-            h.tensor.is_empty() && h.retain.is_empty() && h.pre.is_empty() && h.post.is_empty()
+            h.tensor.is_empty() && h.retain.is_empty() && h.pre.is_empty() && h.post.is_empty() && h.metadata.is_none()
         }) {
             *h = None;
         }

@@ -309,6 +309,15 @@ impl Tensor {
         Ok(Tensor::new(self.array()?))
     }
 
+    /// Takes the history off this tensor, which becomes a leaf without gradients.
+    pub fn drop_history(&self) {
+        let mut s = self.state();
+        s.requires_grad = false;
+        let old = std::mem::replace(&mut s.edge, Edge::None);
+        drop(s);
+        drop(old);
+    }
+
     /// A tensor over `array` whose gradient goes where this leaf's goes; this leaf itself when `array` is its data.
     pub(crate) fn alias_of(&self, array: &Array) -> Tensor {
         let own = match &self.state().data {

@@ -172,3 +172,87 @@ pub fn repeat(t: &Tensor, repeats: &[usize]) -> Result<Tensor> {
     }
     super::reshape(&super::clone(&super::expand(&super::reshape(t, &narrow)?, &wide)?)?, &out)
 }
+
+/// Quotient, rounded towards zero (`"trunc"`), towards minus infinity (`"floor"`) or not at all.
+///
+/// # Errors
+/// [`crate::Kind::Value`] for another mode; as [`super::div`].
+pub fn div_rounded(a: Operand<'_>, b: Operand<'_>, mode: Option<&str>) -> Result<Tensor> {
+    match mode {
+        None => super::div(a, b),
+        Some("floor") => super::floor_divide(a, b),
+        Some("trunc") => {
+            let whole = |o: &Operand<'_>| match o {
+                Operand::Tensor(t) => !t.dtype().is_float(),
+                Operand::Number(s) => !matches!(s, Scalar::Float(_)),
+            };
+            if whole(&a) && whole(&b) {
+                let r = super::fmod(a, b)?;
+                return super::floor_divide(&super::sub(a, &r)?, b);
+            }
+            super::trunc(&super::div(a, b)?)
+        }
+        Some(m) => bail!(
+            Value,
+            "div",
+            "expected rounding_mode to be one of None, 'trunc' or 'floor' but found '{m}'"
+        ),
+    }
+}
+
+macro_rules! bitwise {
+    ($($(#[doc = $doc:literal])* $name:ident, $op:tt;)*) => { $(
+        $(#[doc = $doc])*
+        ///
+        /// # Errors
+        /// [`crate::Kind::Type`] for floats; [`crate::Kind::Shape`] when the operands cannot be broadcast together.
+        pub fn $name<'a>(a: Operand<'a>, b: Operand<'a>) -> Result<Tensor> {
+            bitwise(stringify!($name), a, b, |x, y| x $op y)
+        }
+    )* };
+}
+
+bitwise! {
+    /// Bits that both integers have; for bool, whether both are true.
+    bitwise_and, &;
+    /// Bits that either integer has; for bool, whether either is true.
+    bitwise_or, |;
+    /// Bits that exactly one integer has; for bool, whether exactly one is true.
+    bitwise_xor, ^;
+}
+
+fn bitwise(op: &'static str, a: Operand<'_>, b: Operand<'_>, f: fn(i64, i64) -> i64) -> Result<Tensor> {
+    let mut p = crate::dtype::Promotion::default();
+    let mut dims = shape::Dims::new();
+    for o in [a, b] {
+        match o {
+            Operand::Tensor(t) => {
+                t.with_layout(|l, d| p.tensor(d, l.ndim()));
+                dims = shape::broadcast(&dims, &t.dims()).map_err(|e| e.in_op(op))?;
+            }
+            Operand::Number(s) => p.number(s, super::default_dtype()),
+        }
+    }
+    let dtype = p.result().expect("two operands");
+    ensure!(!dtype.is_float(), Type, op, "not implemented for dtype {dtype}; expected integers or bool");
+    let read = |o: Operand<'_>| -> Result<Vec<i64>> {
+        match o {
+            Operand::Tensor(t) => t.array()?.expand(&dims)?.to_vec::<i64>(),
+            Operand::Number(s) => Ok(vec![s.as_i64(); shape::numel(&dims)]),
+        }
+    };
+    let v: Vec<i64> = read(a)?.into_iter().zip(read(b)?).map(|(x, y)| f(x, y)).collect();
+    Ok(Tensor::new(crate::Array::from_slice(&v, &dims)?.cast(dtype)?))
+}
+
+/// All bits reversed; for bool, the opposite.
+///
+/// # Errors
+/// [`crate::Kind::Type`] for floats.
+pub fn bitwise_not(t: &Tensor) -> Result<Tensor> {
+    match t.dtype() {
+        crate::DType::Bool => super::logical_not(t),
+        d if d.is_float() => bail!(Type, "bitwise_not", "not implemented for dtype {d}; expected integers or bool"),
+        _ => bitwise("bitwise_not", Operand::Tensor(t), Operand::Number(Scalar::Int(-1)), |x, y| x ^ y),
+    }
+}

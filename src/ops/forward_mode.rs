@@ -5,7 +5,7 @@ use super::expr::{Cx, Expr};
 use super::row::{self, MAX_OPERANDS, Row};
 use super::rule::{self, Class, Rule};
 use super::{Operand, guard};
-use crate::graph::{Edge, Input, Tensor, mode};
+use crate::graph::{self, Input, Tensor};
 use crate::{DType, Result};
 use smallvec::SmallVec;
 
@@ -55,11 +55,16 @@ pub(super) fn row(
             None => *o,
         })
         .collect();
-    let y = row::apply(row, &plain, params)?;
+    let mut y = row::apply(row, &plain, params)?;
     if !y.dtype().is_float() {
         return Ok(y);
     }
-    let y = keep_whole(y, |out| row::record(row, ins, got, params, out, true))?;
+    // The node keeps the dual operands, so that its backward step, inside the level, carries tangents too.
+    if y.dual().is_none() && got.iter().flatten().any(|g| g.edge.is_some()) {
+        let a = y.array()?;
+        let edge = row::record(row, ins, got, params, &a, true);
+        y = Tensor::with_edge(a, edge);
+    }
     let cx = Cx::new(y.dtype());
     let mut values: SmallVec<[Expr<'_>; 6]> = SmallVec::new();
     for o in &plain {
@@ -84,17 +89,6 @@ pub(super) fn row(
     finish(&y, sum, level)
 }
 
-/// Gives a result computed on primals a node that keeps the dual operands, so that its backward step, when it runs
-/// inside the level, carries tangents too.
-fn keep_whole(y: Tensor, record: impl FnOnce(&crate::Array) -> Edge) -> Result<Tensor> {
-    if !mode::grad_enabled() || !y.requires_grad() || y.dual().is_some() {
-        return Ok(y);
-    }
-    let a = y.array()?;
-    let edge = record(&a);
-    Ok(Tensor::with_edge(a, edge))
-}
-
 /// The dual number of a value and its tangent, brought to the value's shape and dtype.
 fn finish(y: &Tensor, tangent: Option<Tensor>, level: u64) -> Result<Tensor> {
     let Some(t) = tangent else { return Ok(y.clone()) };
@@ -110,11 +104,13 @@ pub(super) fn rule<R: Rule>(rule: R, ins: &[&Tensor], got: SmallVec<[Input; 2]>)
     let parts: SmallVec<[(Tensor, Option<Tensor>); 2]> = ins.iter().map(|t| split(t, level)).collect();
     let primals: SmallVec<[&Tensor; 2]> = parts.iter().map(|p| &p.0).collect();
     let mut ys = rule::apply(rule.clone(), &primals)?;
-    let plain = ys.iter().all(|y| y.dual().is_none());
-    if plain && mode::grad_enabled() && ys.iter().any(Tensor::requires_grad) {
+    if ys.iter().all(|y| y.dual().is_none()) && got.iter().any(|g| g.edge.is_some()) {
         let outs = ys.iter().map(Tensor::array).collect::<Result<_>>()?;
         let (arrays, edges) = got.into_iter().map(|g| (g.array, g.edge)).unzip();
         ys = rule::attach(rule.clone(), arrays, edges, outs, Some(ins));
+    }
+    if R::VIEW {
+        graph::views_of(ins[0], &ys);
     }
     let tangents: SmallVec<[Option<Tensor>; 1]> = match R::CLASS {
         Class::Linear => {
@@ -160,6 +156,12 @@ pub(super) fn rule<R: Rule>(rule: R, ins: &[&Tensor], got: SmallVec<[Input; 2]>)
     ys.iter()
         .zip(tangents)
         .enumerate()
-        .map(|(i, (y, t))| if rule.differentiable(i) { finish(y, t, level) } else { Ok(y.clone()) })
+        .map(|(i, (y, t))| {
+            let out = if rule.differentiable(i) { finish(y, t, level)? } else { y.clone() };
+            if R::VIEW {
+                graph::views_of(ins[0], std::slice::from_ref(&out));
+            }
+            Ok(out)
+        })
         .collect()
 }

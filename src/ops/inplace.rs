@@ -4,9 +4,9 @@ use super::row::{self, check_target};
 use super::rule;
 use super::{Expr, Operand, Real, binary};
 use crate::dtype::Scalar;
-use crate::graph::{self, Edge, Meta, Tensor};
+use crate::graph::{self, Dual, Edge, Meta, Tensor};
 use crate::shape::{Dims, Layout};
-use crate::{Array, Result};
+use crate::{Array, Result, bail, ensure};
 use smallvec::SmallVec;
 use std::sync::Once;
 
@@ -55,6 +55,15 @@ pub(super) fn rewrite(target: &Tensor, written: Edge) -> Result<()> {
     graph::rewrite_history(target, written, record_region)
 }
 
+/// Gives a tensor whose memory was changed outside of the table the history of `result`, and counts the write.
+///
+/// # Errors
+/// [`crate::Kind::TensorClosed`].
+pub fn rewrite_to(target: &Tensor, result: &Tensor) -> Result<()> {
+    target.array()?.storage().bump();
+    rewrite(target, result.edge())
+}
+
 /// Writes the value and the history of `value`, which has the target's shape, over `target`.
 ///
 /// # Errors
@@ -78,12 +87,47 @@ pub fn assign_as(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()
         let value = super::cast(value, array.dtype())?;
         rewrite(target, value.edge())?;
     }
-    if let Some(d) = value.dual() {
-        target.set_dual(Some(d));
-    } else if target.dual().is_some() {
-        target.set_dual(None);
+    write_tangent(target, value)
+}
+
+/// Writes the tangent of a value over that of the tensor. The tangent of a view is a view of its base's tangent, so
+/// this reaches the base.
+fn write_tangent(target: &Tensor, value: &Tensor) -> Result<()> {
+    match (target.dual(), value.dual()) {
+        (Some(t), Some(v)) if t.level == v.level => copy_(&t.tangent, &v.tangent),
+        (Some(t), None) => zero_(&t.tangent),
+        (None, None) => Ok(()),
+        (Some(_), Some(_)) => bail!(
+            NotImplemented,
+            "copy_",
+            "in-place writes between tangents of different forward-mode levels are not implemented; write out of place"
+        ),
+        (None, Some(v)) => {
+            let root = target.base().unwrap_or_else(|| target.clone());
+            let (whole, part) = (root.array()?, target.array()?);
+            let zeros = Tensor::internal(Array::zeros(whole.dims(), whole.dtype())?);
+            let plain = root.detach()?;
+            if root.same(target) {
+                copy_(&zeros, &v.tangent)?;
+                target.set_dual(Some(Dual { level: v.level, primal: plain, tangent: zeros }));
+                return Ok(());
+            }
+            ensure!(
+                whole.is_contiguous(),
+                NotImplemented,
+                "copy_",
+                "writing a value with a tangent through a view of a tensor that is not contiguous is not implemented; \
+                 make it contiguous first"
+            );
+            let at = Layout { offset: part.layout().offset - whole.layout().offset, ..part.layout().clone() };
+            let window = Tensor::internal(zeros.array()?.with_layout(at));
+            graph::views_of(&zeros, std::slice::from_ref(&window));
+            copy_(&window, &v.tangent)?;
+            root.set_dual(Some(Dual { level: v.level, primal: plain, tangent: zeros }));
+            target.set_dual(Some(Dual { level: v.level, primal: target.detach()?, tangent: window }));
+            Ok(())
+        }
     }
-    Ok(())
 }
 
 /// Copies `src`, broadcast and cast, over the tensor.
@@ -132,8 +176,8 @@ pub fn fill_(target: &Tensor, value: Scalar) -> Result<()> {
     let array = target.check_inplace("fill_", tracked)?;
     array.fill(value);
     array.storage().bump();
-    if target.dual().is_some() {
-        target.set_dual(None);
+    if let Some(d) = target.dual() {
+        zero_(&d.tangent)?;
     }
     erase_history(target)
 }

@@ -320,6 +320,14 @@ pub fn slice(t: &Tensor, dim: usize, start: usize, len: usize, step: isize) -> R
     slice_rule::op(t, dim, start, len, step)
 }
 
+/// The whole tensor as a view of itself.
+///
+/// # Errors
+/// Errors of reading the tensor.
+pub fn slice_whole(t: &Tensor) -> Result<Tensor> {
+    squeeze_rule::op(t, List::new())
+}
+
 /// One index along a dimension, without it, as a view.
 ///
 /// # Errors

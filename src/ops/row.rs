@@ -225,7 +225,8 @@ struct Recorded<const N: usize> {
 impl<const N: usize> Recorded<N> {
     fn take(&self, retain: bool) -> Result<[Saved; N]> {
         let mut s = self.saved.lock();
-        let out = if retain { s.clone() } else { s.take() };
+        // A node that saved nothing can run any number of times.
+        let out = if retain || N == 0 { s.clone() } else { s.take() };
         out.ok_or_else(|| freed(self.row.name))
     }
 }
@@ -298,8 +299,10 @@ impl<const N: usize> Op for Recorded<N> {
     }
 
     fn release(&self) {
-        let old = self.saved.lock().take();
-        drop(old);
+        if N > 0 {
+            let old = self.saved.lock().take();
+            drop(old);
+        }
     }
 
     fn is_released(&self) -> bool {
@@ -610,7 +613,12 @@ pub fn apply_inplace(row: &'static Row, target: &Tensor, rest: &[Operand<'_>], p
     let array = target.check_inplace(row.name, recorded)?;
     check_target(row.name, &array, &p.dims, p.dtype)?;
     if p.dual {
-        let r = super::forward_mode::row(row, &ins, params, p.got)?;
+        // The node keeps its operands whole, so the one that is written over is copied first.
+        let old = super::clone(target)?;
+        let mut copied: SmallVec<[Operand<'_>; MAX_OPERANDS]> = ins.iter().copied().collect();
+        copied[0] = Operand::Tensor(&old);
+        let got = prepare(row, &copied)?.got;
+        let r = super::forward_mode::row(row, &copied, params, got)?;
         return super::inplace::assign(target, &r);
     }
     if recorded {

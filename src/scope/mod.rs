@@ -129,6 +129,11 @@ impl Scope {
         &self.0.name
     }
 
+    /// A number that no other scope has.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
     /// Names from the root to this scope, joined by `/`.
     pub fn path(&self) -> String {
         let mut names = vec![self.name()];

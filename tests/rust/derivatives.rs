@@ -102,7 +102,7 @@ fn check_order(name: &str, f: &dyn Fn(&[Tensor]) -> Tensor, xs: &[(Vec<f64>, Vec
                 })
                 .collect();
             let y = f(&inner);
-            let o = engine::Options { create_graph: true, allow_unused: true, ..Default::default() };
+            let o = engine::Options { create_graph: true, retain_graph: true, allow_unused: true, ..Default::default() };
             for g in engine::run(&[y], &[Some(u.clone())], &inner, &o).unwrap().into_iter().flatten() {
                 let s = ops::sum(&ops::mul(&g, 0.9).unwrap(), &[], false, None).unwrap();
                 sum = Some(match sum {

@@ -120,6 +120,7 @@ fn passes_nest() {
     let x = leaf(&[2.0]);
     let y = ops::mul(&x, &x).unwrap();
     y.register_hook(Arc::new(|g| {
+        let _on = graph::mode::Scoped::grad(true);
         let w = leaf(&[5.0]);
         let inner = engine::grad(&[total(&ops::mul(&w, &w).unwrap())], &[w], false)?;
         ops::mul(g, &inner[0]).map(Some)
