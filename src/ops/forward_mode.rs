@@ -5,7 +5,7 @@ use super::expr::{Cx, Expr};
 use super::row::{self, MAX_OPERANDS, Row};
 use super::rule::{self, Class, Rule};
 use super::{Operand, guard};
-use crate::graph::{self, Input, Tensor};
+use crate::graph::{self, Edge, Input, Tensor};
 use crate::{DType, Result};
 use smallvec::SmallVec;
 
@@ -60,10 +60,9 @@ pub(super) fn row(
         return Ok(y);
     }
     // The node keeps the dual operands, so that its backward step, inside the level, carries tangents too.
-    if y.dual().is_none() && got.iter().flatten().any(|g| g.edge.is_some()) {
-        let a = y.array()?;
-        let edge = row::record(row, ins, got, params, &a, true);
-        y = Tensor::with_edge(a, edge);
+    if got.iter().flatten().any(|g| g.edge.is_some()) {
+        let edge = row::record(row, ins, got, params, &y.array()?, true);
+        y = with_history(&y, edge)?;
     }
     let cx = Cx::new(y.dtype());
     let mut values: SmallVec<[Expr<'_>; 6]> = SmallVec::new();
@@ -89,6 +88,14 @@ pub(super) fn row(
     finish(&y, sum, level)
 }
 
+/// `y` with the history of its value replaced; tangents of outer levels stay.
+fn with_history(y: &Tensor, edge: Edge) -> Result<Tensor> {
+    match y.dual() {
+        Some(d) => Tensor::make_dual(&with_history(&d.primal, edge)?, &d.tangent, d.level),
+        None => Ok(Tensor::with_edge(y.array()?, edge)),
+    }
+}
+
 /// The dual number of a value and its tangent, brought to the value's shape and dtype.
 fn finish(y: &Tensor, tangent: Option<Tensor>, level: u64) -> Result<Tensor> {
     let Some(t) = tangent else { return Ok(y.clone()) };
@@ -104,10 +111,11 @@ pub(super) fn rule<R: Rule>(rule: R, ins: &[&Tensor], got: SmallVec<[Input; 2]>)
     let parts: SmallVec<[(Tensor, Option<Tensor>); 2]> = ins.iter().map(|t| split(t, level)).collect();
     let primals: SmallVec<[&Tensor; 2]> = parts.iter().map(|p| &p.0).collect();
     let mut ys = rule::apply(rule.clone(), &primals)?;
-    if ys.iter().all(|y| y.dual().is_none()) && got.iter().any(|g| g.edge.is_some()) {
+    if got.iter().any(|g| g.edge.is_some()) {
         let outs = ys.iter().map(Tensor::array).collect::<Result<_>>()?;
         let (arrays, edges) = got.into_iter().map(|g| (g.array, g.edge)).unzip();
-        ys = rule::attach(rule.clone(), arrays, edges, outs, Some(ins));
+        let made = rule::attach(rule.clone(), arrays, edges, outs, Some(ins));
+        ys = ys.iter().zip(made).map(|(y, m)| with_history(y, m.edge())).collect::<Result<_>>()?;
     }
     if R::VIEW {
         graph::views_of(ins[0], &ys);

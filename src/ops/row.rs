@@ -255,7 +255,8 @@ impl<const N: usize> Op for Recorded<N> {
             out.resize(step.needed.len(), None);
             return Ok(out);
         };
-        if step.create_graph || g.dual().is_some() || saved.iter().any(is_dual) {
+        let by_hand = step.create_graph || self.mask & RECOMPUTE != 0;
+        if by_hand || g.dual().is_some() || saved.iter().any(is_dual) {
             return self.record_vjp(&step, g, &saved);
         }
         let compute = step.node.outputs[0].dtype;
@@ -459,6 +460,9 @@ fn compute(
 ) -> Result<Array> {
     if !dtype.is_float() {
         let Ints::Run(f) = row.ints else { unreachable!("promoted to float") };
+        if dtype == DType::Bool && matches!(row.name, "neg" | "sub") {
+            bail!(Type, row.name, "is not supported on bool tensors; use logical_not or logical_xor");
+        }
         if matches!(row.name, "floor_divide" | "remainder" | "fmod") {
             let zero = match (ins[1], &got[1]) {
                 (_, Some(d)) => d.array.to_vec::<i64>()?.contains(&0),
