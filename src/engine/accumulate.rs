@@ -35,6 +35,21 @@ pub(super) fn own(t: &Tensor, create_graph: bool) -> Result<Tensor> {
     ops::clone(t)
 }
 
+/// The gradient itself when its memory is nobody else's and lies as the leaf's does, else a copy that does.
+fn in_layout(leaf: &Tensor, g: Tensor) -> Result<Tensor> {
+    let dense = leaf.with_layout(|l, _| (!l.may_overlap() && !l.is_contiguous()).then(|| l.clone()));
+    match dense {
+        Some(l) if l.span().is_some_and(|(low, high)| low == l.offset && high - low + 1 == l.numel()) => {
+            let layout = crate::shape::Layout { offset: 0, ..l };
+            let out = crate::Array::uninit(&layout.dims, leaf.dtype())?.with_layout(layout);
+            out.copy_from(&g.array()?)?;
+            Ok(Tensor::new(out))
+        }
+        _ if is_ours(&g) => Ok(g),
+        _ => own(&g, false),
+    }
+}
+
 /// Adds a gradient to that of a leaf, or of a value that keeps its gradient. Returns whether it did: a leaf that no
 /// longer requires gradients, or was released, takes none.
 pub(super) fn into_leaf(leaf: &Tensor, g: Tensor, create_graph: bool, value: bool) -> Result<bool> {
@@ -43,7 +58,7 @@ pub(super) fn into_leaf(leaf: &Tensor, g: Tensor, create_graph: bool, value: boo
     }
     let owner = leaf.scope();
     match leaf.grad() {
-        Some(old) if !create_graph && !old.requires_grad() && old.dual().is_none() => {
+        Some(old) if !create_graph && old.dual().is_none() => {
             // The user's object goes on being the gradient.
             ops::add_(&old, &g)?;
         }
@@ -53,7 +68,7 @@ pub(super) fn into_leaf(leaf: &Tensor, g: Tensor, create_graph: bool, value: boo
             leaf.set_grad(Some(sum));
         }
         None => {
-            let g = if create_graph || !is_ours(&g) { own(&g, create_graph)? } else { g };
+            let g = if create_graph { own(&g, true)? } else { in_layout(leaf, g)? };
             g.move_to_scope(owner.as_ref())?;
             leaf.set_grad(Some(g));
         }

@@ -154,12 +154,13 @@ pub fn attach<O: Op>(
 /// Marks `views` as views of `of` (or of its base), so that in-place writes through them reach its history.
 pub fn views_of(of: &Tensor, views: &[Tensor]) {
     let base = of.base().unwrap_or_else(|| of.clone());
+    let of_multi = of.state().extra.as_ref().and_then(|e| e.view.as_ref()).is_some_and(|v| v.multi);
     let generation = base.state().extra.as_ref().map_or(0, |e| e.generation);
     for v in views {
         let view = View {
             base: base.clone(),
             generation,
-            multi: views.len() > 1,
+            multi: views.len() > 1 || of_multi,
             unrecorded: !mode::grad_enabled(),
         };
         v.state().extra().view = Some(view);
@@ -232,8 +233,6 @@ pub fn rewrite_history(
         return Ok(());
     }
     let edge = scatter(old, written, &base.array()?, &t.array()?)?;
-    // The base counts a generation even if it had nothing of its own to tell its views apart by.
-    base.state().extra();
     set_edge(&base, edge)?;
     refresh_view(t);
     Ok(())
@@ -252,9 +251,7 @@ fn set_edge(t: &Tensor, edge: Edge) -> Result<()> {
         }
         n.with_hooks(|h| h.retain.push((nr, weak)));
     }
-    if let Some(e) = s.extra.as_mut() {
-        e.generation += 1;
-    }
+    s.extra().generation += 1;
     let old = std::mem::replace(&mut s.edge, edge);
     drop(s);
     drop(old);

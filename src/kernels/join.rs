@@ -97,6 +97,9 @@ pub fn triu(a: &Array, diagonal: isize) -> Result<Array> {
 /// # Errors
 /// [`crate::Kind::Value`] for a step of zero or of the wrong sign, or bounds that are not finite.
 pub fn arange(start: Scalar, end: Scalar, step: Scalar, dtype: DType) -> Result<Array> {
+    // Bounds are cast to an integer dtype before anything is counted.
+    let cast = |v: Scalar| if dtype.is_float() { v } else { Scalar::Int(v.as_i64()) };
+    let (start, end, step) = (cast(start), cast(end), cast(step));
     let (s, e, k) = (start.as_f64(), end.as_f64(), step.as_f64());
     ensure!(k != 0.0, Value, "arange", "step must be nonzero");
     ensure!(s.is_finite() && e.is_finite() && !k.is_nan(), Value, "arange", "unsupported range: {s} -> {e}");

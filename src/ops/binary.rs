@@ -59,6 +59,7 @@ macro_rules! scaled_rows {
             d(x, g) = g, d(y, g) = g * alpha;
         /// `x + value·y·w`.
         addcmul(x, y, w; value) => z = x + value * y * w,
+            ints(|x, y, w, value| x.wrapping_add(value.wrapping_mul(y).wrapping_mul(w))),
             d(x, g) = g, d(y, g) = g * (w * value), d(w, g) = g * (y * value);
         /// `x + value·y/w`.
         addcdiv(x, y, w; value) => z = x + value * (y / w),

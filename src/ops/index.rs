@@ -161,10 +161,10 @@ impl<'c> Expr<'c> {
 fn check_index(op: &'static str, index: &Tensor) -> Result<Array> {
     let a = index.array()?;
     ensure!(
-        matches!(a.dtype(), DType::I64 | DType::I32),
+        a.dtype().category() == crate::dtype::Category::Int,
         Type,
         op,
-        "expected index to have dtype int64 or int32, got {}",
+        "expected index to have an integer dtype such as int64, got {}",
         a.dtype()
     );
     a.cast(DType::I64)?.contiguous()

@@ -147,7 +147,14 @@ pub fn copy_(target: &Tensor, src: &Tensor) -> Result<()> {
     if !src.requires_grad() && !special {
         return overwrite(target, &array, &value);
     }
-    assign_as("copy_", target, &value)
+    if special || target.base().is_some() || !target.requires_grad() {
+        return assign_as("copy_", target, &value);
+    }
+    // What was there before gets a zero gradient, as everything overwritten does.
+    array.copy_from(&value.array()?)?;
+    array.storage().bump();
+    let edge = record_region(target.edge(), value.edge(), &array, &array)?;
+    rewrite(target, edge)
 }
 
 /// Writes a value without history; a tensor with history then passes zero to it.

@@ -145,7 +145,8 @@ pub(crate) fn summed_to(a: &Array, dims: &[usize]) -> Result<Array> {
     );
     let lead = a.ndim() - dims.len();
     let over: List = (0..a.ndim()).filter(|&i| i < lead || (dims[i - lead] == 1 && a.dims()[i] != 1)).collect();
-    let summed = crate::kernels::reduce::sum(a, &over, true, a.dtype())?;
+    let dtype = if a.dtype().is_float() { a.dtype() } else { DType::I64 };
+    let summed = crate::kernels::reduce::sum(a, &over, true, dtype)?;
     summed.reshape(dims)
 }
 
@@ -377,7 +378,7 @@ pub fn expand(t: &Tensor, dims: &[usize]) -> Result<Tensor> {
 /// # Errors
 /// [`Kind::Shape`] when it cannot.
 pub fn sum_to(t: &Tensor, dims: &[usize]) -> Result<Tensor> {
-    if t.with_layout(|l, _| l.dims.as_slice() == dims) {
+    if t.with_layout(|l, d| l.dims.as_slice() == dims && d.is_float()) {
         return Ok(t.clone());
     }
     sum_to_rule::op(t, dims.into())
@@ -481,8 +482,9 @@ impl Rule for Cat {
         let start = ins[..i].iter().map(size).sum();
         let own = ins[i].dims();
         if own.as_slice() == [0] {
-            // An empty vector joins anything and gets no gradient.
-            return None;
+            // An empty vector joins anything; its gradient is empty.
+            let cx = g[0]?.cx();
+            return Some(cx.run(|| Ok(Tensor::internal(Array::zeros(&own, self.dtype)?))));
         }
         Some(g[0]?.slice(self.dim, start, own[self.dim], 1))
     }

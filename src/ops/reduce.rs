@@ -44,13 +44,13 @@ crate::define_rules! {
     General extreme_rule(a; over: List, keepdim: bool, greatest: bool) => y {
         kernel = |a| kernel::max_min(a, over, *keepdim, *greatest);
         d(a, g) = {
-            let hit = a.equal(y.unreduce(&a.dims(), over, *keepdim)).cast(g.dtype());
+            let hit = a.meets(y.unreduce(&a.dims(), over, *keepdim)).cast(g.dtype());
             let n = hit.sum(over, *keepdim);
             let share = (g / n).unreduce(&a.dims(), over, *keepdim);
             Expr::select(hit.equal(hit.lit(0.0)), share.lit(0.0), share)
         };
         j(a, t) = {
-            let hit = a.equal(y.unreduce(&a.dims(), over, *keepdim)).cast(t.dtype());
+            let hit = a.meets(y.unreduce(&a.dims(), over, *keepdim)).cast(t.dtype());
             Expr::select(hit.equal(hit.lit(0.0)), t.lit(0.0), t).sum(over, *keepdim) / hit.sum(over, *keepdim)
         };
     }
@@ -114,6 +114,14 @@ impl<'c> Expr<'c> {
         let kept = shape::reduced(dims, over, true);
         let v = if keepdim { self } else { self.reshape(&kept) };
         v.expand(dims)
+    }
+
+    /// Whether elements are equal, or both NaN.
+    fn meets(self, o: Self) -> Self {
+        self.with(o, |a, b| {
+            let both = super::logical_and(&super::isnan(a)?, &super::isnan(b)?)?;
+            super::logical_or(&super::eq(a, b)?, &both)
+        })
     }
 
     fn centred(self, over: &[usize]) -> Self {
@@ -351,7 +359,7 @@ pub fn cumprod(t: &Tensor, dim: usize, dtype: Option<DType>) -> Result<Tensor> {
     let own = t.dtype();
     let dtype = dtype.unwrap_or(if own.is_float() { own } else { DType::I64 });
     let t = super::cast(t, dtype)?;
-    if t.ndim() == 0 {
+    if t.ndim() == 0 || t.dims().get(dim) == Some(&1) {
         return super::clone(&t);
     }
     cumprod_rule::op(&t, dim)

@@ -21,6 +21,23 @@ pub enum Class {
     General,
 }
 
+/// The operation's name of a rule that has a function beside it: `sum` for `sum_rule`.
+pub const fn plain_name(name: &str) -> &str {
+    let (b, end) = (name.as_bytes(), b"_rule");
+    if b.len() <= end.len() {
+        return name;
+    }
+    let at = b.len() - end.len();
+    let mut i = 0;
+    while i < end.len() {
+        if b[at + i] != end[i] {
+            return name;
+        }
+        i += 1;
+    }
+    name.split_at(at).0
+}
+
 /// Results of a kernel.
 pub type Outs = SmallVec<[Array; 1]>;
 
@@ -86,7 +103,7 @@ macro_rules! define_rules {
             const NAMES: &[&str] = &[$(stringify!($a),)+ stringify!($y)];
 
             impl $crate::ops::rule::Rule for Rule {
-                const NAME: &'static str = stringify!($name);
+                const NAME: &'static str = $crate::ops::rule::plain_name(stringify!($name));
                 const CLASS: Class = Class::$class;
                 const MENTIONS: &'static [u32] = &[$($crate::ops::row::mention_bits(NAMES, stringify!($d))),*];
                 const VIEW: bool = $crate::define_rules!(@view $($view)?);

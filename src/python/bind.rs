@@ -1,9 +1,10 @@
 //! Methods that come from the tables: one row gives the method and, where PyTorch has one, the in-place method.
 
-use super::convert::need_operand;
+use super::convert::{Owned, need_operand};
 use super::door::heavy;
 use super::tensor::{PyTensor, fresh};
 use crate::ops::{self, Operand, row::Row};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 #[inline]
@@ -40,6 +41,9 @@ macro_rules! unary_methods {
 }
 crate::unary_rows!(unary_methods);
 
+/// Functions that take no number in the place of the second tensor, as in PyTorch.
+const TENSORS_ONLY: &[&str] = &["maximum", "minimum", "atan2", "hypot", "logical_and", "logical_or", "logical_xor"];
+
 macro_rules! binary_methods {
     ($($(#[doc = $doc:literal])* $name:ident;)*) => {
         pastey::paste! {
@@ -48,6 +52,11 @@ macro_rules! binary_methods {
                 $(#[doc = $doc])*
                 fn $name<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
                     let o = need_operand(other, "other")?;
+                    if TENSORS_ONLY.contains(&stringify!($name)) && !matches!(o, Owned::Tensor(_)) {
+                        return Err(PyTypeError::new_err(concat!(
+                            stringify!($name), "(): argument 'other' must be Tensor, not a number"
+                        )));
+                    }
                     let t = &slf.get().inner;
                     let r = heavy(slf.py(), t.numel(), || ops::$name(t, o.as_operand()))?;
                     fresh(slf.py(), r)

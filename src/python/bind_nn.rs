@@ -54,12 +54,14 @@ impl PyTensor {
         let work = a.numel() * b.dims().last().copied().unwrap_or(1);
         let r = heavy(slf.py(), work, || {
             let p = ops::mm(a, b)?;
-            let p = if alpha == 1.0 { p } else { ops::mul(&p, alpha)? };
+            let whole = !c.dtype().is_float();
+            let by = |v: f64| if whole && v.fract() == 0.0 { ops::Operand::Number((v as i64).into()) } else { v.into() };
+            let p = if alpha == 1.0 { p } else { ops::mul(&p, by(alpha))? };
             // A beta of 0 leaves self out, its NaN included.
             match beta {
                 0.0 => Ok(p),
                 1.0 => ops::add(c, &p),
-                _ => ops::add(&ops::mul(c, beta)?, &p),
+                _ => ops::add(&ops::mul(c, by(beta))?, &p),
             }
         })?;
         wrap(slf.py(), r)

@@ -6,7 +6,7 @@ use super::door::{call, heavy};
 use super::tensor::{PyTensor, tensor_of, wrap};
 use crate::graph::Tensor;
 use crate::ops;
-use crate::{DType, Result, shape};
+use crate::{DType, Result, Scalar, shape};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -213,9 +213,12 @@ impl PyTensor {
     }
 
     /// Dimensions reordered, as a view.
-    #[pyo3(signature = (*dims))]
-    fn permute<'py>(&self, py: Python<'py>, dims: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTensor>> {
-        let list = int_list(dims)?;
+    #[pyo3(signature = (*args, dims=None))]
+    fn permute<'py>(&self, py: Python<'py>, args: &Bound<'py, PyTuple>, dims: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
+        let list = match dims_arg(dims)? {
+            Some(d) => d,
+            None => int_list(args)?,
+        };
         let t = &self.inner;
         give(py, 0, || {
             crate::ensure!(
@@ -353,11 +356,11 @@ impl PyTensor {
     }
 
     /// Order of elements reversed along dimensions.
-    #[pyo3(signature = (*dims, axis=None))]
-    fn flip<'py>(&self, py: Python<'py>, dims: &Bound<'py, PyTuple>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
-        let list = match axis {
+    #[pyo3(signature = (*args, dims=None, axis=None))]
+    fn flip<'py>(&self, py: Python<'py>, args: &Bound<'py, PyTuple>, dims: Any<'_, 'py>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
+        let list = match pick(dims, axis)? {
             Some(a) => dims_arg(Some(a))?.unwrap_or_default(),
-            None => int_list(dims)?,
+            None => int_list(args)?,
         };
         let t = &self.inner;
         give(py, t.numel(), || {
@@ -614,6 +617,9 @@ impl PyTensor {
             };
             let d = dim_of(t, d)?;
             crate::ensure!(t.ndim() == i.ndim(), Shape, "take_along_dim", "input and indices should have the same number of dimensions, but got {} dimensions for input, and {} dimensions for indices", t.ndim(), i.ndim());
+            let size = t.dims().get(d).copied().unwrap_or(1) as i64;
+            let back = ops::add(i, Scalar::Int(size))?;
+            let i = &ops::where_(&ops::lt(i, Scalar::Int(0))?, &back, i)?;
             let (mut dt, mut di) = (t.dims(), i.dims());
             let (nt, ni) = (dt[d], di[d]);
             dt[d] = 1;

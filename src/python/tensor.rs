@@ -383,10 +383,14 @@ impl PyTensor {
         Ok(slf)
     }
 
-    /// The memory alone: writes through it are not seen by the version counter's saved values.
+    /// The memory alone, with a version counter of its own: a backward pass does not see writes through it.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
-        give(py, || self.inner.detach())
+        give(py, || {
+            let a = self.inner.array()?;
+            let alias = crate::Array::from_parts(a.storage().alias(), a.layout().clone(), a.dtype())?;
+            Ok(Tensor::new(alias))
+        })
     }
 
     #[setter]

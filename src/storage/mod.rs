@@ -95,6 +95,12 @@ impl Storage {
         Storage(NonNull::from(Box::leak(header)))
     }
 
+    /// The same memory with a version counter of its own: writes through it are not seen by this one's.
+    pub fn alias(&self) -> Storage {
+        // SAFETY: the owner is a handle of this storage, which keeps the bytes for as long as the alias lives.
+        unsafe { Storage::foreign(self.as_ptr(), self.bytes(), self.is_read_only(), Box::new(self.clone())) }
+    }
+
     fn header(&self) -> &Header {
         // SAFETY: a handle holds a reference, so the header lives.
         unsafe { self.0.as_ref() }
