@@ -13,6 +13,7 @@ functions, functional transforms, modules, optimizers, scopes, checks and graph 
 
 from . import _rgrad, autograd, func, nn, ops, optim, testing, viz
 from ._rgrad import *
+from ._info import finfo, iinfo
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -31,7 +32,9 @@ __all__ = [
     "autograd",
     "current_scope",
     "enable_grad",
+    "finfo",
     "func",
+    "iinfo",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",

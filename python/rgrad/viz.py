@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
-from html import escape
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._rgrad import Tensor
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Graph", "graph"]
 
@@ -98,6 +97,9 @@ class Graph:
         """
         if engine not in ("auto", "dot", "own"):
             raise ValueError(f"engine must be 'auto', 'dot' or 'own', got {engine!r}")
+        import shutil
+        import subprocess
+
         program = None if engine == "own" else shutil.which("dot")
         if program is None:
             if engine == "dot":
@@ -138,7 +140,7 @@ class Graph:
             x, y = at[i]
             corner = 2 if v.kind == "leaf" else 8
             out.append(
-                f'<g><title>{escape(v.label)} {escape(v.detail)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{width}" '
+                f'<g><title>{_escape(v.label)} {_escape(v.detail)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{width}" '
                 f'height="{height}" rx="{corner}" fill="{fills[v.kind]}" stroke="#333"/>'
             )
             lines = [v.label] + ([v.detail] if v.detail else [])
@@ -146,7 +148,7 @@ class Graph:
                 ty = y + height / 2 + 4 + (k - (len(lines) - 1) / 2) * 14
                 shown = line if len(line) <= 24 else line[:23] + "…"
                 out.append(
-                    f'<text x="{x + width / 2:.1f}" y="{ty:.1f}" text-anchor="middle">{escape(shown)}</text>'
+                    f'<text x="{x + width / 2:.1f}" y="{ty:.1f}" text-anchor="middle">{_escape(shown)}</text>'
                 )
             out.append("</g>")
         return "\n".join([*out, "</svg>"]) + "\n"
@@ -190,6 +192,8 @@ class Graph:
         ValueError
             For any other extension.
         """
+        from pathlib import Path
+
         path = Path(path)
         writers = {".dot": lambda: self.dot, ".gv": lambda: self.dot, ".svg": self.svg, ".txt": self.text}
         if path.suffix not in writers:
@@ -281,6 +285,11 @@ def _indent(depth: int) -> str:
 
 def _describe(t: Tensor) -> str:
     return f"{tuple(t.shape)} {str(t.dtype).rpartition('.')[2]}"
+
+
+def _escape(s: str) -> str:
+    """The text as it may stand in XML."""
+    return s.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def _quote(s: str) -> str:

@@ -150,3 +150,17 @@ def untracked(t: Tensor) -> Tensor:
         return t.detach()
     primal, tangent = _unpack_dual(t, level)
     return _make_dual(untracked(primal), untracked(tangent), level)
+
+
+def alias(t: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
+    """A tracked tensor to differentiate by, with the history of ``t`` if ``keep``, and the same with all tangents.
+
+    Only the value is tracked anew: tangents are what they were.
+    """
+    level = innermost((t,)) if open_levels else None
+    if level is None:
+        own = t.view_as(t) if keep and t.requires_grad else t.detach().requires_grad_()
+        return own, own
+    primal, tangent = _unpack_dual(t, level)
+    own, whole = alias(primal, keep)
+    return own, _make_dual(whole, tangent, level)

@@ -17,7 +17,6 @@ from .._rgrad import (
     _record_function,
     _SavedTensor,
     _set_grad_enabled,
-    zeros_like,
 )
 from . import forward_ad
 
@@ -248,7 +247,9 @@ class Function:
         if forward_ad.open_levels:
             level = forward_ad.innermost(args)
             if level is not None:
-                return _apply_dual(cls, args, level)
+                from ._dual_function import apply_dual
+
+                return apply_dual(cls, args, level)
         ctx, out, tracked = _forward(cls, args)
         if tracked and _is_grad_enabled():
             return _record(cls, ctx, args, out)
@@ -258,12 +259,12 @@ class Function:
 # The functions below run on every application, so they are written for speed: plain loops, no generators.
 
 
-def _forward(cls, args):
-    """Runs ``forward`` untracked: gives ctx, what it returned, and whether an argument is tracked."""
+def _forward(cls, args, record=False):
+    """Runs ``forward``: gives ctx, what it returned, and whether an argument is tracked."""
     ctx = FunctionCtx()
     needs = [isinstance(a, Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(needs)
-    recording = _set_grad_enabled(False)
+    recording = _set_grad_enabled(record)
     try:
         if cls._has_setup:
             out = cls.forward(*args)
@@ -319,8 +320,6 @@ def _record(cls, ctx, args, out, finish=None):
             positions = tuple([i for i, a in enumerate(args) if isinstance(a, Tensor)])
             inputs = tuple([args[i] for i in positions])
             break
-    if finish is not None:
-        outputs = _without_tangents(ctx, outputs)
     values, spread = outputs, None
     for y in outputs:
         if not isinstance(y, Tensor):
@@ -449,119 +448,6 @@ def _save(t: Tensor, is_output: bool):
             primal, tangent = forward_ad.unpack_dual(t, level=level)
             return _SavedDual(_save(primal, is_output), _save(tangent, False), level)
     return _SavedTensor(t, is_output)
-
-
-def _apply_dual(cls, args, level):
-    """``apply`` where arguments carry tangents at ``level``, and perhaps at outer ones."""
-    parts = [forward_ad.unpack_dual(a, level=level) if isinstance(a, Tensor) else (a, None) for a in args]
-    primals = tuple([p for p, _ in parts])
-    tangents = tuple([t for _, t in parts])
-    out, result = (_by_jvp if cls._has_jvp else _by_transposition)(cls, primals, tangents)
-    outputs = out if isinstance(out, tuple) else (out,)
-    for y, t in zip(outputs, result):
-        if t is not None and isinstance(y, Tensor) and tuple(t.shape) != tuple(y.shape):
-            raise RuntimeError(
-                f"{cls.__name__}.jvp returned a tangent of shape {tuple(t.shape)} for an output of shape {tuple(y.shape)}"
-            )
-
-    def dual(y, t):
-        carries = t is not None and isinstance(y, Tensor) and y.is_floating_point()
-        return forward_ad.make_dual(y, t, level=level) if carries else y
-
-    if _is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in args):
-        # A backward pass inside the level needs a node that saved dual numbers, not their values alone.
-        return _record_dual(cls, args, lambda i, y: dual(_like(y, outputs[i]), result[i]))
-    duals = tuple([dual(y, t) for y, t in zip(outputs, result)])
-    return duals if isinstance(out, tuple) else duals[0]
-
-
-def _like(y, model):
-    """Gives ``y`` the tangents that ``model`` has at outer levels."""
-    level = forward_ad.innermost((model,)) if isinstance(model, Tensor) else None
-    if level is None:
-        return y
-    primal, tangent = forward_ad.unpack_dual(model, level=level)
-    return forward_ad.make_dual(_like(y, primal), tangent, level=level)
-
-
-def _plain(y):
-    level = forward_ad.innermost((y,)) if isinstance(y, Tensor) else None
-    return y if level is None else _plain(forward_ad.unpack_dual(y, level=level).primal)
-
-
-def _without_tangents(ctx, outputs):
-    """The outputs as plain values; what ctx says of them is kept."""
-    plain = [(y, _plain(y)) for y in outputs]
-    for name in ("_to_save", "_non_differentiable"):
-        given = getattr(ctx, name)
-        setattr(ctx, name, tuple([next((p for y, p in plain if t is y), t) for t in given]))
-    return tuple([p for _, p in plain])
-
-
-def _record_dual(cls, args, finish):
-    ctx, out, _ = _forward(cls, args)
-    if ctx._dirty:
-        raise RuntimeError(
-            f"{cls.__name__} changes an argument in place, which forward mode does not support"
-        )
-    return _record(cls, ctx, args, out, finish)
-
-
-def _by_jvp(cls, primals, tangents):
-    ctx, out, tracked = _forward(cls, primals)
-    if ctx._to_save_forward is not None:
-        ctx._to_save = ctx._to_save_forward
-    if tracked and _is_grad_enabled():
-        to_save = ctx._to_save
-        out = _record(cls, ctx, primals, out)
-        if ctx._to_save_forward is not None:
-            ctx._saved, ctx._to_save = None, to_save
-    else:
-        out = _untracked(ctx, primals, out)
-    result = cls.jvp(ctx, *tangents)
-    result = result if isinstance(result, tuple) else (result,)
-    n = len(out) if isinstance(out, tuple) else 1
-    if len(result) != n:
-        raise RuntimeError(
-            f"{cls.__name__}.jvp returned {len(result)} tangents, expected {n}: one for each output"
-        )
-    return out, result
-
-
-def _by_transposition(cls, primals, tangents):
-    """Tangents from ``backward`` alone: it is linear in the cotangent, and its transpose is the jvp."""
-    from ._engine import grad
-
-    before = _set_grad_enabled(True)
-    try:
-        tracked = []
-        for p, t in zip(primals, tangents):
-            if t is not None:
-                # What was untracked becomes tracked here alone; tangents of outer levels stay.
-                p = p.view_as(p) if p.requires_grad and before else forward_ad.untracked(p).requires_grad_()
-            tracked.append(p)
-        aux = cls.apply(*tracked)
-        tests = [
-            isinstance(y, Tensor) and y.requires_grad for y in (aux if isinstance(aux, tuple) else (aux,))
-        ]
-        ys = [y for y, test in zip(aux if isinstance(aux, tuple) else (aux,), tests) if test]
-        xs = [x for x, t in zip(tracked, tangents) if t is not None]
-        vs = [zeros_like(y, requires_grad=True) for y in ys]
-        found = [None] * len(ys)
-        back = grad(ys, xs, vs, create_graph=True, allow_unused=True) if ys else ()
-        used = [
-            (g, t)
-            for g, t in zip(back, [t for t in tangents if t is not None])
-            if g is not None and g.requires_grad
-        ]
-        if used:
-            keep = before and any(isinstance(a, Tensor) and a.requires_grad for a in primals + tangents)
-            found = grad([g for g, _ in used], vs, [t for _, t in used], create_graph=keep, allow_unused=True)
-    finally:
-        _set_grad_enabled(before)
-    it = iter(found)
-    # The value is computed apart, so that no trace of the auxiliary variables is left in its history.
-    return cls.apply(*primals), tuple([next(it) if test else None for test in tests])
 
 
 def once_differentiable(backward: Callable) -> Callable:

@@ -142,7 +142,7 @@ def _forward(func, inputs, t: Tensor) -> list:
         step = np.zeros(t.numel())
         step[j] = 1.0
         with forward_ad.dual_level(), enable_grad():
-            dual = forward_ad.make_dual(t.detach(), _tensor(step.reshape(tuple(t.shape)), t))
+            dual = forward_ad.make_dual(t, _tensor(step.reshape(tuple(t.shape)), t))
             outs = _tuple(func(*[dual if x is t else x for x in inputs]))
             column = []
             for y in outs:
@@ -272,7 +272,7 @@ def _fast(func, inputs, tracked, outs, *, eps, atol, rtol, nondet_tol, dtypes, f
                 _compare("backward", k, i, (), (), want, np.array([[passes[0][j]]]), scaled, rtol)
             if forward:
                 with forward_ad.dual_level():
-                    dual = forward_ad.make_dual(t.detach(), _tensor(u, t))
+                    dual = forward_ad.make_dual(t, _tensor(u, t))
                     out = _tuple(func(*[dual if x is t else x for x in inputs]))[k]
                     tangent = forward_ad.unpack_dual(out).tangent
                     got = 0.0 if tangent is None else float((_array(tangent) * v).sum())

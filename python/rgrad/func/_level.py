@@ -12,15 +12,13 @@ from .._rgrad import Tensor
 from ..autograd import forward_ad
 
 
-def alias(t: Tensor) -> Tensor:
-    """A tracked tensor with the values, history and tangents of ``t``."""
-    return t.view_as(t) if t.requires_grad else t.view_as(t).requires_grad_()
-
-
 class Level:
-    """The aliases of one transform, and whether recording was on around it."""
+    """The aliases of one transform, and whether recording was on around it.
 
-    __slots__ = ("outer", "own", "recording")
+    ``own`` are the tensors to differentiate by, ``given`` the same with the tangents that the arguments have.
+    """
+
+    __slots__ = ("given", "outer", "own", "recording")
 
     def __init__(self, given: Iterable[Tensor], recording: bool) -> None:
         self.recording = recording
@@ -28,7 +26,9 @@ class Level:
         for t in given:
             if not t.is_floating_point():
                 raise TypeError(f"only floating point tensors can be differentiated by, got dtype {t.dtype}")
-        self.own = [alias(t) for t in given]
+        pairs = [forward_ad.alias(t, recording) for t in given]
+        self.own = [own for own, _ in pairs]
+        self.given = [whole for _, whole in pairs]
         # An argument that is tracked already belongs to an outer transform or to the caller's graph.
         self.outer = recording and any(p.requires_grad for t in given for p in forward_ad.parts(t))
 

@@ -127,7 +127,7 @@ def grad_and_value(func: Callable, argnums: ArgNums = 0, has_aux: bool = False) 
         outside = is_grad_enabled()
         with enable_grad():
             level = Level(a.leaves, outside)
-            y, aux = _aux(func(*a.call_with(level.own), **kwargs), has_aux, "grad")
+            y, aux = _aux(func(*a.call_with(level.given), **kwargs), has_aux, "grad")
             if not isinstance(y, Tensor):
                 raise RuntimeError(
                     f"grad: the function must return a tensor with one element, got {type(y).__name__}"
@@ -239,7 +239,7 @@ def vjp(func: Callable, *primals, has_aux: bool = False) -> tuple:
     outside = is_grad_enabled()
     with enable_grad():
         level = Level(a.leaves, outside)
-        out, aux = _aux(func(*a.call_with(level.own)), has_aux, "vjp")
+        out, aux = _aux(func(*a.call_with(level.given)), has_aux, "vjp")
     ys, structure = _outputs(out, "vjp")
     tracked = [i for i, y in enumerate(ys) if y.requires_grad]
     further = level.outer or level.reaches_out(ys)
