@@ -10,7 +10,8 @@ REFERENCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 INTS = ("int64", "int32", "uint8")
 DTYPES = (*FLOATS, *INTS, "bool")
-LAYOUTS = ("contiguous", "transposed", "stepped", "offset", "expanded")
+STRIDED = ("transposed", "stepped", "reversed", "offset")  # layouts that leave the values alone
+LAYOUTS = ("contiguous", *STRIDED, "expanded")
 
 # Relative tolerance of one elementary operation, a few units in the last place of each dtype.
 RTOL = {"float64": 2e-14, "float32": 2e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
@@ -49,6 +50,8 @@ def tensor(a, dt=None, layout="contiguous", grad=False):
         wide = np.full([2 * n + 1 for n in a.shape], 3, a.dtype)
         wide[tuple(slice(1, 1 + 2 * n, 2) for n in a.shape)] = a
         t = make(wide)[tuple(slice(1, 1 + 2 * n, 2) for n in a.shape)]
+    elif layout == "reversed" and a.ndim:
+        t = make(np.ascontiguousarray(np.flip(a)))[(slice(None, None, -1),) * a.ndim]
     elif layout == "offset":
         t = make(np.concatenate([np.full(3, 5, a.dtype), a.ravel()]))[3:].reshape(a.shape)
     elif layout == "expanded" and a.ndim and a.shape[0] > 1:

@@ -70,7 +70,7 @@ class Sample:
         return f"{show(self.args)} { ({k: show(v) for k, v in self.kwargs.items()}) }"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
 class Op:
     """One operation: how to call it, what it must give, and where to try it."""
 
@@ -93,6 +93,10 @@ class Op:
     special: tuple = ()  # argument tuples with values that are not ordinary
     slopes: tuple = ()  # (arguments, derivatives) at kinks and poles
     errors: tuple = ()  # (arguments, keyword arguments, class)
+    called: tuple = ()  # other names that messages may call it by
+
+    def __repr__(self):
+        return f"<{self.name}>"
 
     def fn(self):
         """The callable of the module under test; None when there is none."""

@@ -385,6 +385,7 @@ BINARY = [
     ),
     binary("maximum", np.maximum, keep=apart, numbers=(), dtypes=ALL, **HALVES),
     binary("minimum", np.minimum, keep=apart, numbers=(), dtypes=ALL, **HALVES),
+    binary("rsub", lambda x, y: np.subtract(y, x), kind="structural", called=("sub",)),
     binary("atan2", np.arctan2, numbers=(), out="float", inplace=True),
     binary("hypot", np.hypot, numbers=(), dtypes=FLOATS, inplace=True),
     binary(
@@ -462,6 +463,7 @@ COMPARISON = [
             "isnan": np.isnan,
             "isinf": np.isinf,
             "isfinite": np.isfinite,
+            "signbit": np.signbit,
         }.items()
     ),
 ]
@@ -478,6 +480,7 @@ CREATION = (
     "as_tensor",
     "from_numpy",
     "from_dlpack",
+    "frombuffer",
     "zeros",
     "ones",
     "full",
@@ -505,3 +508,58 @@ ALIASES = {
     "softplus": F + "softplus",
     "threshold": F + "threshold",
 }
+
+# Second names, of NumPy and of older programs.
+SYNONYMS = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "asarray": "as_tensor",
+    "clip": "clamp",
+    "concat": "cat",
+    "concatenate": "cat",
+    "divide": "div",
+    "fix": "trunc",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "moveaxis": "movedim",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "subtract": "sub",
+    "swapdims": "swapaxes",
+    "true_divide": "div",
+}
+
+# Public functions that are no operations: state, queries, in-place forms as functions.
+UTILITIES = (
+    "can_cast",
+    "clamp_",
+    "detach",
+    "empty_cache",
+    "equal",
+    "get_default_dtype",
+    "get_num_threads",
+    "get_rng_state",
+    "initial_seed",
+    "is_complex",
+    "is_floating_point",
+    "is_tensor",
+    "manual_seed",
+    "memory_stats",
+    "numel",
+    "promote_types",
+    "relu_",
+    "reset_peak_memory",
+    "result_type",
+    "set_default_dtype",
+    "set_num_threads",
+    "set_rng_state",
+)

@@ -19,6 +19,8 @@ INDICES = {
     "slice": slice(1, 3),
     "steps": (slice(None, None, 2), slice(1, None, 3)),
     "open": slice(None),
+    "backwards": slice(None, None, -1),
+    "backward steps": (slice(None), slice(3, 0, -2), slice(None, None, -3)),
     "clipped": slice(-2, 100),
     "empty slice": slice(2, 1),
     "none": None,
@@ -97,7 +99,7 @@ BAD_INDEX = (
     ((np.ones((2, 3)), 1.5), {}, (IndexError, TypeError)),
     ((np.ones((2, 3)), np.array([True])), {}, IndexError),
     ((np.ones((2, 3)), (I(0, 1), I(0, 1, 2))), {}, IndexError),
-    ((np.ones((2, 3)), slice(None, None, -1)), {}, ValueError),
+    ((np.ones((2, 3)), slice(None, None, 0)), {}, ValueError),
     ((np.ones(()), 0), {}, IndexError),
 )
 BAD_WRITE = tuple((((a[0], a[1], 1.0)), k, e) for a, k, e in BAD_INDEX) + (

@@ -197,7 +197,7 @@ MOVEMENT = [
         narrow,
         [(1, 0, 2), (-1, 1, 3), (0, -1, 1), (2, 1, 0)],
         errors=(
-            ((np.ones(3), 0, 2, 2), {}, RuntimeError),
+            ((np.ones(3), 0, 2, 2), {}, (RuntimeError, IndexError)),
             ((np.ones(3), 1, 0, 1), {}, IndexError),
             ((np.ones(3), 0, 0, -1), {}, RuntimeError),
         ),
@@ -235,6 +235,49 @@ MOVEMENT = [
         call=lambda x, *r: x.repeat(*r),
         function=False,
         errors=(((np.ones((2, 3)), 2), {}, RuntimeError), ((np.ones(3), -1), {}, RuntimeError)),
+    ),
+    move("clone", np.copy, [(), (Shape(()), ()), (Shape((0, 3)), ())]),
+    move("ravel", np.ravel, [(), (Shape(()), ())]),
+    move(
+        "split_with_sizes",
+        split,
+        [([2, 0],), ([1, 2], 1), ([1, 3], -1)],
+        called=("split",),
+        errors=(((np.ones((2, 3)), [1, 1], 1), {}, RuntimeError), ((np.ones(3), [3], 1), {}, IndexError)),
+    ),
+    Op(
+        name="reshape_as view_as expand_as",
+        call=lambda x, y, z: [x.reshape_as(y), x.contiguous().view_as(y), x[:1].expand_as(z)],
+        ref=lambda x, y, z: [x.reshape(y.shape), x.reshape(y.shape), np.broadcast_to(x[:1], z.shape)],
+        samples=rows(
+            lambda rng: [
+                Sample(uniform(rng, (2, 6), *SIDES), np.zeros((3, 4), np.int64), np.zeros((5, 6), np.int64))
+            ]
+        ),
+        dtypes=ALL,
+        function=False,
+        method=False,
+    ),
+    move(
+        "sum_to_size",
+        lambda x, *s: x.sum(axis=tuple(range(x.ndim - len(s))), keepdims=False).sum(
+            axis=tuple(i for i, n in enumerate(s) if n == 1), keepdims=True
+        ),
+        [(3, 1), (1, 4), (2, 3, 4), (1, 1, 1)],
+        call=lambda x, *s: x.sum_to_size(*s),
+        function=False,
+        dtypes=("float64", "float32", "int64"),
+        bitwise=False,
+        rtol=4,
+        errors=(((np.ones((2, 3)), 2), {}, RuntimeError),),
+    ),
+    Op(
+        name="broadcast_tensors",
+        ref=np.broadcast_arrays,
+        samples=rows(lambda rng: [Sample(uniform(rng, (2, 1), *SIDES), uniform(rng, (3,), *SIDES))]),
+        dtypes=ALL,
+        method=False,
+        errors=(((np.ones(2), np.ones(3)), {}, RuntimeError),),
     ),
     Op(
         name="cat",

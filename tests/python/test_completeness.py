@@ -3,9 +3,10 @@
 import ast
 import os
 
+import harness
 import pytest
-from common import T
-from opinfo import ALIASES, BY_NAME, CREATION, ELEMENTWISE, OPS, RANDOM
+from common import T, assert_same_bits, flatten, host
+from opinfo import ALIASES, BY_NAME, CREATION, ELEMENTWISE, OPS, RANDOM, SYNONYMS, UTILITIES
 
 REGISTRY = {row["name"]: row for row in T._rgrad._ops_registry()}
 PUBLIC = [name for name in REGISTRY if name not in ALIASES]
@@ -29,7 +30,8 @@ def stub():
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 yield node.name
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                yield node.target.id
+                if not (isinstance(node.annotation, ast.Name) and node.annotation.id == "TypeAlias"):
+                    yield node.target.id
             elif isinstance(node, ast.Assign):
                 yield from (t.id for t in node.targets if isinstance(t, ast.Name))
 
@@ -107,3 +109,27 @@ def test_stub_declares_nothing_that_is_not_there():
 def test_module_has_nothing_public_that_the_stub_lacks():
     assert [n for n in T._rgrad.__all__ if n not in FUNCTIONS] == []
     assert [n for n in dir(T.Tensor) if not n.startswith("_") and n not in METHODS] == []
+
+
+def test_every_public_function_has_a_row():
+    functions = [n for n in T._rgrad.__all__ if not n.startswith("_") and callable(getattr(T._rgrad, n))]
+    functions = [n for n in functions if not isinstance(getattr(T._rgrad, n), type)]
+    known = {op.short for op in OPS} | ALIASES.keys() | SYNONYMS.keys() | {*CREATION, *RANDOM, *UTILITIES}
+    assert sorted(set(functions) - known) == []
+
+
+def test_every_utility_exists():
+    assert [n for n in UTILITIES if not hasattr(T._rgrad, n)] == []
+
+
+@pytest.mark.parametrize("name", SYNONYMS)
+def test_synonym_is_its_function(name):
+    if SYNONYMS[name] in CREATION:
+        assert resolve(name).__doc__
+        return
+    op = BY_NAME[SYNONYMS[name]]
+    call = next(c for c in op.calls() if c.xs)
+    inputs = harness.tensors(call.xs)
+    for fn in (resolve(name), (lambda x, *a, **k: getattr(x, name)(*a, **k)) if op.method else resolve(name)):
+        for a, b in zip(flatten(call.full(*inputs, fn=fn)), flatten(call.full(*inputs)), strict=True):
+            assert_same_bits(host(a), host(b))

@@ -2,7 +2,6 @@
 
 import builtins
 
-import numpy as np
 import pytest
 from common import T
 
@@ -37,7 +36,7 @@ MISTAKES = {
     "too many indices": (lambda: one(3)[0, 0], IndexError, ["2", "1"]),
     "float index": (lambda: one(3)[1.5], (IndexError, TypeError), ["float"]),
     "mask shape": (lambda: one(3)[T.tensor([True, False])], IndexError, ["mask", "2", "3"]),
-    "negative step": (lambda: one(3)[::-1], ValueError, ["step", "flip"]),
+    "zero step": (lambda: one(3)[::0], ValueError, ["step", "zero"]),
     "assignment shape": (lambda: one(3).__setitem__(slice(None), one(2)), RuntimeError, ["2", "3"]),
     "gather index": (lambda: one(3).gather(0, T.tensor([3])), (RuntimeError, IndexError), ["gather", "3"]),
     "gather dtype": (lambda: one(3).gather(0, one(2)), RuntimeError, ["gather", "int64"]),
@@ -53,7 +52,7 @@ MISTAKES = {
     "text operand": (lambda: one(2) + "a", TypeError, ["str"]),
     "text argument": (lambda: T.exp("a"), TypeError, ["exp", "str"]),
     "missing argument": (lambda: T.exp(), TypeError, ["exp"]),
-    "unknown keyword": (lambda: T.exp(one(2), base=2), TypeError, ["exp", "base"]),
+    "unknown keyword": (lambda: T.exp(one(2), base=2), TypeError, ["exp", "keyword"]),
     "too many arguments": (lambda: T.exp(one(2), 1, 2, 3), TypeError, ["exp"]),
     "requires_grad of integers": (lambda: T.tensor([1]).requires_grad_(), RuntimeError, ["int64"]),
     "default dtype": (lambda: T.set_default_dtype(T.int64), TypeError, ["int64"]),
@@ -66,7 +65,7 @@ MISTAKES = {
     "cotangent shape": (lambda: tracked(2).exp().backward(one(3)), RuntimeError, ["3", "2"]),
     "grad of untracked input": (lambda: T.autograd.grad(tracked(1).exp(), one(1)), RuntimeError, ["require"]),
     "unused input": (lambda: T.autograd.grad(tracked(1).exp(), tracked(1)), RuntimeError, ["allow_unused"]),
-    "write to a leaf": (lambda: tracked(2).add_(1), RuntimeError, ["add_", "leaf", "no_grad"]),
+    "write to a leaf": (lambda: tracked(2).add_(1), RuntimeError, ["add", "leaf", "no_grad"]),
     "grad shape": (lambda: assign(tracked(2), "grad", one(3)), RuntimeError, ["grad", "3", "2"]),
     "grad type": (lambda: assign(tracked(2), "grad", 1.0), TypeError, ["grad", "float"]),
     "hook on untracked": (lambda: one(2).register_hook(print), RuntimeError, ["hook", "require"]),
@@ -81,7 +80,7 @@ MISTAKES = {
     "ragged data": (lambda: T.tensor([[1, 2], [3]]), ValueError, ["tensor", "2", "1"]),
     "text data": (lambda: T.tensor("a"), TypeError, ["tensor", "str"]),
     "negative size": (lambda: T.zeros(-1), RuntimeError, ["zeros", "-1"]),
-    "split": (lambda: one(5).split([2, 2]), RuntimeError, ["split", "4", "5"]),
+    "split": (lambda: one(5).split([2, 2]), RuntimeError, ["split", "2, 2", "5"]),
     "permute": (lambda: one(2, 3).permute(0, 0), RuntimeError, ["permute"]),
     "where condition": (lambda: T.where(one(2), one(2), one(2)), RuntimeError, ["where", "float32"]),
     "masked_fill mask": (
@@ -95,11 +94,10 @@ MISTAKES = {
         RuntimeError,
         ["floor_divide", "zero"],
     ),
-    "numpy strides": (lambda: T.from_numpy(np.arange(4.0)[::-1]), ValueError, ["negative", "copy"]),
     "deepcopy of a result": (
         lambda: __import__("copy").deepcopy(tracked(2) * 2),
         RuntimeError,
-        ["deepcopy", "leaf"],
+        ["deepcopy", "leaves"],
     ),
     "unknown attribute": (lambda: one(2).foo, AttributeError, ["foo"]),
 }

@@ -44,6 +44,7 @@ def test_numpy_shares_memory_and_strides(name, layout):
         lambda a: a[1],
         lambda a: np.broadcast_to(a[0], (3, 4)).copy()[:, ::3],
         lambda a: a[2:2],
+        lambda a: a[::-1, ::-2],
     ],
 )
 def test_views_of_arrays_keep_their_strides(view):
@@ -58,7 +59,6 @@ def test_views_of_arrays_keep_their_strides(view):
 @pytest.mark.parametrize(
     "bad, error",
     [
-        (np.arange(4.0)[::-1], ValueError),
         (np.array(["a"]), TypeError),
         (np.array([object()]), TypeError),
         ([1.0], TypeError),
