@@ -92,12 +92,10 @@ def accuracy(model: nn.Module, images, labels) -> float:
     return hits / len(labels)
 
 
-def train_epoch(model, optimizer, images, labels, args, rng) -> list[float]:
+def train_epoch(model, optimizer, images, labels, args) -> list[float]:
     losses = []
-    order = rgrad.from_numpy(rng.permutation(len(labels)))
-    for start in range(0, len(labels), args.batch_size):
-        index = order[start : start + args.batch_size]
-        loss = nn.functional.cross_entropy(model(images[index]), labels[index], label_smoothing=0.1)
+    for x, y in zip(images.split(args.batch_size), labels.split(args.batch_size), strict=True):
+        loss = nn.functional.cross_entropy(model(x), y, label_smoothing=0.1)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), args.max_norm)
@@ -152,7 +150,9 @@ def main() -> int:
             # The learning rate falls along half a cosine.
             optimizer.param_groups[0]["lr"] = args.lr * 0.5 * (1 + math.cos(math.pi * epoch / args.epochs))
             with rgrad.scope("epoch") as scope:
-                losses += train_epoch(model, optimizer, train_x, train_y, args, rng)
+                order = rgrad.from_numpy(rng.permutation(len(train_y)))
+                x, y = train_x[order], train_y[order]
+                losses += train_epoch(model, optimizer, x, y, args)
                 # The last gradients would outlive the epoch, as everything that belongs to a parameter does.
                 optimizer.zero_grad()
                 rate = accuracy(model, test_x, test_y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _rgrad
+from . import _composite
 
 # The catalogue is spelled out, so that a name the core lacks is seen by the tests and not served by chance.
 _NAMES = [
@@ -105,5 +106,7 @@ _NAMES = [
     "unfold",
 ]
 
-__all__ = [name for name in _NAMES if hasattr(_rgrad, name)]
-globals().update({name: getattr(_rgrad, name) for name in __all__})
+_FOUND = {name: getattr(_rgrad, name) for name in _NAMES if hasattr(_rgrad, name)}
+_FOUND.update({name: getattr(_composite, name) for name in _composite.__all__})
+__all__ = sorted(_FOUND)
+globals().update(_FOUND)

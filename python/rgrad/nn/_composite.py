@@ -1,0 +1,112 @@
+"""Functions of neural networks that are compositions of other operations."""
+
+from __future__ import annotations
+
+from .._rgrad import Tensor, rand_like, where
+
+__all__ = ["dropout", "embedding", "layer_norm"]
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes each element with probability ``p`` and scales the others by 1/(1-p); the input itself otherwise.
+
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    p : float
+        In [0, 1].
+    training : bool, default True
+        With False nothing happens.
+    inplace : bool, default False
+        Whether to change ``input``.
+
+    Raises
+    ------
+    ValueError
+        For ``p`` outside [0, 1].
+
+    Examples
+    --------
+    >>> import rgrad
+    >>> rgrad.nn.functional.dropout(rgrad.ones(3), 0.5, training=False).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"the probability of dropout must lie in [0, 1], got {p}")
+    if not training or p == 0:
+        return input
+    # The factors are a constant: zero, or the scale.
+    factor = (rand_like(input) >= p).to(input.dtype).mul_(1 / (1 - p) if p < 1 else 0.0)
+    return input.mul_(factor) if inplace else input * factor
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """Rows of ``weight`` by integers.
+
+    Parameters
+    ----------
+    input : Tensor
+        Integers of any shape.
+    weight : Tensor
+        Shape (number of rows, size of a row).
+    padding_idx : int, optional
+        The row of this number gets no gradient.
+
+    Returns
+    -------
+    Tensor
+        Shape ``input.shape + (size of a row,)``.
+
+    Examples
+    --------
+    >>> import rgrad
+    >>> rgrad.nn.functional.embedding(rgrad.tensor([1, 0]), rgrad.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[3.0, 4.0], [1.0, 2.0]]
+    """
+    if weight.ndim != 2:
+        raise ValueError(f"embedding needs a weight of two axes, got shape {tuple(weight.shape)}")
+    rows = weight[input]
+    if padding_idx is None:
+        return rows
+    n = weight.shape[0]
+    if not -n <= padding_idx < n:
+        raise ValueError(f"padding_idx must lie in [{-n}, {n}), got {padding_idx}")
+    return where((input == padding_idx % n).unsqueeze(-1), rows.detach(), rows)
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """``(x - mean) / sqrt(var + eps)`` over the last axes, scaled by ``weight`` and shifted by ``bias``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Its last axes must be ``normalized_shape``.
+    normalized_shape : int or sequence of int
+        Sizes of the axes.
+    weight, bias : Tensor, optional
+        Of this shape.
+    eps : float
+        Added to the (biased) variance.
+
+    Examples
+    --------
+    >>> import rgrad
+    >>> x = rgrad.nn.functional.layer_norm(rgrad.tensor([[1.0, 3.0]]), 2)
+    >>> [round(v, 3) for v in x[0].tolist()]
+    [-1.0, 1.0]
+    """
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not shape or tuple(input.shape[input.ndim - len(shape) :]) != shape or input.ndim < len(shape):
+        raise ValueError(f"layer_norm needs an input that ends in the axes {shape}, got {tuple(input.shape)}")
+    axes = tuple(range(input.ndim - len(shape), input.ndim))
+    centred = input - input.mean(axes, keepdim=True)
+    out = centred * ((centred * centred).mean(axes, keepdim=True) + eps).rsqrt()
+    out = out if weight is None else out * weight
+    return out if bias is None else out + bias
