@@ -431,8 +431,8 @@ fn _unpack_dual<'py>(
 // ---- custom functions -----------------------------------------------------------------------------------------------
 
 enum Kept {
-    /// An input, or a value without a node of the function: the tensor itself.
-    Tensor(Tensor),
+    /// An input or another value, with its history. Not the tensor: its scope may end before the backward pass.
+    Value(Array, Edge),
     /// An output, without the node that made it, which is the one that keeps it.
     Output(Array, Weak<Node>, u32),
 }
@@ -455,7 +455,7 @@ impl _SavedTensor {
         let version = a.storage().version();
         let kept = match t.grad_fn() {
             Some((n, nr)) if is_output => Kept::Output(a, Arc::downgrade(&n), nr),
-            _ => Kept::Tensor(t.clone()),
+            _ => Kept::Value(a, t.edge()),
         };
         Ok(_SavedTensor { kept: Mutex::new(Some(kept)), version, name })
     }
@@ -464,15 +464,13 @@ impl _SavedTensor {
     #[pyo3(signature = (node=None))]
     fn unpack<'py>(&self, py: Python<'py>, node: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTensor>> {
         let _ = node;
-        let t = {
-            let kept = self.kept.lock();
-            match kept.as_ref() {
-                None => return Err(to_py(py, crate::ops::row::freed(&self.name))),
-                Some(Kept::Tensor(t)) => t.clone(),
-                Some(Kept::Output(a, n, nr)) => {
-                    let edge = n.upgrade().map_or(Edge::None, |n| Edge::Node(n, *nr));
-                    Tensor::with_edge(a.clone(), edge)
-                }
+        let t = match self.kept.lock().as_ref() {
+            None => return Err(to_py(py, crate::ops::row::freed(&self.name))),
+            Some(Kept::Value(a, Edge::Leaf(t))) => t.alias_of(a),
+            Some(Kept::Value(a, edge)) => Tensor::with_edge(a.clone(), edge.clone()),
+            Some(Kept::Output(a, n, nr)) => {
+                let edge = n.upgrade().map_or(Edge::None, |n| Edge::Node(n, *nr));
+                Tensor::with_edge(a.clone(), edge)
             }
         };
         let now = call(py, || t.version())?;
