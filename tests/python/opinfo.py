@@ -385,7 +385,7 @@ BINARY = [
     ),
     binary("maximum", np.maximum, keep=apart, numbers=(), dtypes=ALL, **HALVES),
     binary("minimum", np.minimum, keep=apart, numbers=(), dtypes=ALL, **HALVES),
-    binary("rsub", lambda x, y: np.subtract(y, x), kind="structural", called=("sub",)),
+    binary("rsub", lambda x, y: np.subtract(y, x), kind="structural", numbers=(3,), called=("sub",)),
     binary("atan2", np.arctan2, numbers=(), out="float", inplace=True),
     binary("hypot", np.hypot, numbers=(), dtypes=FLOATS, inplace=True),
     binary(
