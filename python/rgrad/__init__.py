@@ -12,8 +12,8 @@ functions, functional transforms, modules, optimizers, scopes, checks and graph 
 """
 
 from . import _rgrad, autograd, func, nn, ops, optim, testing, viz
-from ._rgrad import *
 from ._info import finfo, iinfo
+from ._rgrad import *
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -25,7 +25,7 @@ from .autograd import (
 from .ops import register_function
 from .scope import Scope, current_scope, scope, scoped
 
-__version__: str = _rgrad.__version__
+__version__ = _rgrad.__version__
 
 __all__ = [
     "Scope",

@@ -149,6 +149,7 @@ def untracked(t: Tensor) -> Tensor:
     if level is None:
         return t.detach()
     primal, tangent = _unpack_dual(t, level)
+    assert tangent is not None
     return _make_dual(untracked(primal), untracked(tangent), level)
 
 
@@ -162,5 +163,6 @@ def alias(t: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
         own = t.view_as(t) if keep and t.requires_grad else t.detach().requires_grad_()
         return own, own
     primal, tangent = _unpack_dual(t, level)
+    assert tangent is not None
     own, whole = alias(primal, keep)
     return own, _make_dual(whole, tangent, level)

@@ -207,7 +207,7 @@ class Function:
                 raise RuntimeError(
                     f"{cls.__name__} defines both backward and vjp, which are one method; keep one of them"
                 )
-            cls.backward = cls.__dict__["vjp"]
+            cls.backward = cls.__dict__["vjp"]  # type: ignore[method-assign]
 
     def __init__(self, *args, **kwargs) -> None:
         raise TypeError(f"{type(self).__name__} is not instantiated; call {type(self).__name__}.apply(...)")
@@ -356,7 +356,8 @@ def _record(cls, ctx, args, out, finish=None):
 
 def _pack(cls, ctx, args, values, made) -> None:
     """Saves what ``save_for_backward`` was given, without making the node own itself."""
-    saved, inner = [], []
+    saved: list[Any] = []
+    inner: list[int] = []
     dirty = ctx._dirty
     for at, t in enumerate(ctx._to_save):
         if t is None:
@@ -446,6 +447,7 @@ def _save(t: Tensor, is_output: bool):
         level = forward_ad.innermost((t,))
         if level is not None:
             primal, tangent = forward_ad.unpack_dual(t, level=level)
+            assert tangent is not None
             return _SavedDual(_save(primal, is_output), _save(tangent, False), level)
     return _SavedTensor(t, is_output)
 

@@ -111,6 +111,7 @@ class _Fixed(_Decorated):
 
     __slots__ = ("_outer",)
     _mode: bool
+    _outer: list
 
     def __new__(cls, func: Callable | None = None):
         self = super().__new__(cls)
@@ -250,6 +251,8 @@ class inference_mode(_Decorated):
     """
 
     __slots__ = ("_outer", "mode")
+    mode: bool
+    _outer: list
 
     def __new__(cls, mode: bool | Callable = True):
         self = super().__new__(cls)

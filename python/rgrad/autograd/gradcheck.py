@@ -144,7 +144,7 @@ def _forward(func, inputs, t: Tensor) -> list:
         with forward_ad.dual_level(), enable_grad():
             dual = forward_ad.make_dual(t, _tensor(step.reshape(tuple(t.shape)), t))
             outs = _tuple(func(*[dual if x is t else x for x in inputs]))
-            column = []
+            column: list[Any] = []
             for y in outs:
                 if not (isinstance(y, Tensor) and y.is_floating_point()):
                     column.append(None)

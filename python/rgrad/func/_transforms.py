@@ -35,7 +35,7 @@ class _Arguments:
     def __init__(self, args: tuple, argnums: ArgNums, what: str) -> None:
         self.args = args
         self.single = isinstance(argnums, int)
-        numbers = (argnums,) if self.single else tuple(argnums)
+        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         if not numbers:
             raise ValueError(f"{what}: argnums is empty; name at least one argument")
         n = len(args)

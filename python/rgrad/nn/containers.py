@@ -30,7 +30,7 @@ class Sequential(Module):
     def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
         super().__init__()
         if len(modules) == 1 and isinstance(modules[0], Mapping):
-            pairs = list(modules[0].items())
+            pairs: list[tuple[str, Any]] = list(modules[0].items())
         else:
             pairs = [(str(i), m) for i, m in enumerate(modules)]
         for name, module in pairs:
@@ -106,7 +106,7 @@ class ModuleDict(Module):
         return self.__dict__[name]
 
     def __contains__(self, name: object) -> bool:
-        return self._kinds.get(name) == "module"
+        return isinstance(name, str) and self._kinds.get(name) == "module"
 
     def __len__(self) -> int:
         return sum(1 for _ in self._own("module"))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .. import _rgrad
 from . import _composite
+
+if TYPE_CHECKING:
+    from .._rgrad import *
+    from ._composite import *
 
 # The catalogue is spelled out, so that a name the core lacks is seen by the tests and not served by chance.
 _NAMES = [
@@ -108,5 +114,5 @@ _NAMES = [
 
 _FOUND = {name: getattr(_rgrad, name) for name in _NAMES if hasattr(_rgrad, name)}
 _FOUND.update({name: getattr(_composite, name) for name in _composite.__all__})
-__all__ = sorted(_FOUND)
+__all__ = [*_FOUND]
 globals().update(_FOUND)

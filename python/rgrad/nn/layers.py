@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from .._rgrad import Tensor, empty
 from . import functional as F
 from . import init
@@ -67,6 +69,8 @@ class Linear(Module):
     (5, 2)
     """
 
+    bias: Parameter | None
+
     def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype=None) -> None:
         super().__init__()
         if in_features < 0 or out_features < 0:
@@ -128,6 +132,9 @@ class LayerNorm(Module):
     elementwise_affine, bias : bool
         Whether there are a ``weight`` (ones) and a ``bias`` (zeros).
     """
+
+    weight: Parameter | None
+    bias: Parameter | None
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None) -> None:
         super().__init__()
@@ -222,7 +229,7 @@ class SiLU(Module):
 class GELU(Module):
     """x · Φ(x), with the normal distribution's Φ or, for ``approximate='tanh'``, its tanh approximation."""
 
-    def __init__(self, approximate: str = "none") -> None:
+    def __init__(self, approximate: Literal["none", "tanh"] = "none") -> None:
         super().__init__()
         if approximate not in ("none", "tanh"):
             raise ValueError(f"approximate must be 'none' or 'tanh', got {approximate!r}")
@@ -295,8 +302,11 @@ class LogSoftmax(Softmax):
         return x.log_softmax(self.dim)
 
 
+Reduction = Literal["none", "mean", "sum"]
+
+
 class _Loss(Module):
-    def __init__(self, reduction: str = "mean") -> None:
+    def __init__(self, reduction: Reduction = "mean") -> None:
         super().__init__()
         if reduction not in ("mean", "sum", "none"):
             raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
@@ -320,8 +330,10 @@ class L1Loss(_Loss):
 
 
 class _ClassLoss(_Loss):
+    weight: Tensor | None
+
     def __init__(
-        self, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
+        self, weight: Tensor | None = None, ignore_index: int = -100, reduction: Reduction = "mean"
     ) -> None:
         super().__init__(reduction)
         self.register_buffer("weight", weight)
@@ -345,7 +357,7 @@ class CrossEntropyLoss(_ClassLoss):
         self,
         weight: Tensor | None = None,
         ignore_index: int = -100,
-        reduction: str = "mean",
+        reduction: Reduction = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, ignore_index, reduction)

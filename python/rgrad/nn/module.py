@@ -44,6 +44,7 @@ class Module:
     # Registered things are plain attributes, so that reading one costs what any attribute costs; `_kinds`
     # remembers in order which attribute is what.
     _kinds: dict[str, str]
+    _transient: set[str]
     training: bool
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Self, SupportsIndex
 
 from .._rgrad import Tensor, empty
 
@@ -34,7 +34,7 @@ class Parameter(Tensor):
             raise TypeError(
                 f"a Parameter is made of a tensor, got {type(data).__name__}; use rgrad.tensor(...) first"
             )
-        return Tensor._make_subclass(cls, data.detach(), requires_grad)
+        return Tensor._make_subclass(cls, data.detach(), requires_grad)  # type: ignore[return-value]
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass
@@ -47,7 +47,7 @@ class Parameter(Tensor):
             memo[id(self)] = copy
         return memo[id(self)]
 
-    def __reduce_ex__(self, protocol: int):
+    def __reduce_ex__(self, protocol: SupportsIndex):
         return _rebuild, (type(self), self.detach(), self.requires_grad)
 
     def __repr__(self) -> str:

@@ -44,7 +44,7 @@ def _norm2(tensors: list[Tensor]) -> Tensor | None:
     """The 2-norm of all elements by plain squares; None where these overflow or vanish."""
     squares = []
     for t in tensors:
-        flat = t.reshape(-1)
+        flat = t.flatten()
         squares.append(flat.dot(flat))
     total = (squares[0] if len(squares) == 1 else stack(squares).sum()).sqrt()
     low, high = (1e-130, 1e150) if total.element_size() == 8 else (1e-13, 1e19)

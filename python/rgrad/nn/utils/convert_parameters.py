@@ -18,7 +18,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     ValueError
         When there are none.
     """
-    flat = [p.reshape(-1) for p in parameters]
+    flat = [p.flatten() for p in parameters]
     if not flat:
         raise ValueError("parameters_to_vector got no parameters")
     return cat(flat)
