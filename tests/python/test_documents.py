@@ -63,5 +63,7 @@ def test_quoted_rows_are_those_of_the_table(path):
     have = {line.strip() for line in source.splitlines()}
     for language, code in blocks(path):
         if language == "rust,ignore":
-            missing = [line.strip() for line in code.splitlines() if "d(x, g)" in line and line.strip() not in have]
+            missing = [
+                line.strip() for line in code.splitlines() if "d(x, g)" in line and line.strip() not in have
+            ]
             assert not missing, f"{path.name} quotes {missing}"
