@@ -11,7 +11,7 @@ functions, functional transforms, modules, optimizers, scopes, checks and graph 
 12.0
 """
 
-from . import _rgrad, autograd, func, nn, ops, optim, testing, viz
+from . import _rgrad, autograd, func, nn, ops, optim, testing, utils, viz
 from ._info import finfo, iinfo
 from ._rgrad import *
 from .autograd import (
@@ -47,6 +47,7 @@ __all__ = [
     "scoped",
     "set_grad_enabled",
     "testing",
+    "utils",
     "viz",
 ]
 __all__ += [name for name in _rgrad.__all__ if not name.startswith("_") and name not in __all__]

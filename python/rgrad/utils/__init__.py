@@ -1,0 +1,5 @@
+"""Utilities for training."""
+
+from . import checkpoint
+
+__all__ = ["checkpoint"]
