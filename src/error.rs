@@ -84,6 +84,14 @@ impl Error {
         self.0.payload
     }
 
+    /// Names the operation that the user called, whatever inner one found the error.
+    pub fn renamed(mut self, op: &'static str) -> Error {
+        if self.0.kind != Kind::Foreign {
+            self.0.op = Cow::Borrowed(op);
+        }
+        self
+    }
+
     /// Names the operation when nothing has named one yet.
     pub fn in_op(mut self, op: &'static str) -> Error {
         if self.0.op.is_empty() && self.0.kind != Kind::Foreign {

@@ -15,6 +15,8 @@ pub struct Input {
     pub edge: Edge,
     /// Whether it carries a tangent.
     pub dual: bool,
+    /// Whether it was made in inference mode, and so cannot be saved for a backward pass.
+    pub inference: bool,
 }
 
 impl Tensor {
@@ -40,16 +42,17 @@ impl Tensor {
             e => e.clone(),
         };
         let dual = s.extra.as_ref().is_some_and(|e| e.dual.is_some());
+        let inference = s.inference;
         drop(s);
         let dual = dual && self.dual().is_some();
-        Ok(Input { array, edge, dual })
+        Ok(Input { array, edge, dual, inference })
     }
 
     #[cold]
     fn view_input(&self) -> Result<Input> {
         let array = self.array()?;
         let edge = if mode::grad_enabled() { self.edge() } else { Edge::None };
-        Ok(Input { array, edge, dual: self.dual().is_some() })
+        Ok(Input { array, edge, dual: self.dual().is_some(), inference: self.is_inference() })
     }
 
     /// The tensor that this one is a view of.

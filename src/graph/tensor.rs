@@ -514,7 +514,11 @@ impl Tensor {
                     Err(e) => (None, Err(e)),
                 }
             }
-            (_, None) => (None, Ok(())),
+            (Some(r), None) => {
+                r.give_up();
+                (None, Ok(()))
+            }
+            (None, None) => (None, Ok(())),
         };
         self.state().owner = owner;
         result

@@ -107,6 +107,9 @@ fn walk(
 /// # Errors
 /// [`crate::Kind::Index`] for an index out of range; [`crate::Kind::Shape`].
 pub fn gather(a: &Array, dim: usize, index: &Array) -> Result<Array> {
+    if index.numel() == 0 {
+        return Array::uninit(index.dims(), a.dtype());
+    }
     same_rank(a, index, "input")?;
     let (a1, i1) = (at_least_1d(a), at_least_1d(index));
     let out = Array::uninit(i1.dims(), a.dtype())?;

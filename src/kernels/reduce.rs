@@ -397,7 +397,7 @@ fn not_empty(a: &Array, dims: &[usize], op: &str) -> Result<()> {
             bail!(
                 Index,
                 "",
-                "{op}: expected reduction dim {d} to have non-zero size, got shape {:?}; an empty slice has no \
+                "expected reduction dim {d} of {op} to have non-zero size, got shape {:?}; an empty slice has no \
                  greatest or least element",
                 a.dims()
             );

@@ -30,6 +30,12 @@ macro_rules! binary_rows {
             ints(|x, y| x.min(y)),
             d(x, g) = R::select(x.equal(y), g * 0.5, R::select(x.gt(y), g.lit(0.0), g)),
             d(y, g) = R::select(x.equal(y), g * 0.5, R::select(x.gt(y), g, g.lit(0.0)));
+        /// `x` limited from below by `m`; at the limit the gradient goes to `x`.
+        clamp_min(x, m) => z = L::select(x.lt(m) | m.is_nan(), m, x), ints(|x, m| x.max(m)),
+            d(x, g) = R::select(x.ge(m), g, g.lit(0.0)), d(m, g) = R::select(x.lt(m), g, g.lit(0.0));
+        /// `x` limited from above by `m`; at the limit the gradient goes to `x`.
+        clamp_max(x, m) => z = L::select(x.gt(m) | m.is_nan(), m, x), ints(|x, m| x.min(m)),
+            d(x, g) = R::select(x.le(m), g, g.lit(0.0)), d(m, g) = R::select(x.gt(m), g, g.lit(0.0));
         /// Angle of the point `(y, x)`, the operands in the order `atan2(x, y) = atan(x/y)` by quadrant.
         atan2(x, y) => z = x.atan2(y),
             d(x, g) = g * (y / (x * x + y * y)), d(y, g) = g * (-x / (x * x + y * y));

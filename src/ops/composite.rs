@@ -23,16 +23,20 @@ pub fn clamp(t: &Tensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>) -> 
     if !tensors {
         let (low, high) = (number(&min), number(&max));
         let float = [low, high].iter().flatten().any(|s| matches!(s, Scalar::Float(_)));
-        let t = if float && !t.dtype().is_float() { super::cast(t, super::default_dtype())? } else { t.clone() };
+        let t = match t.dtype() {
+            d if float && !d.is_float() => super::cast(t, super::default_dtype())?,
+            crate::DType::Bool => super::cast(t, crate::DType::I64)?,
+            _ => t.clone(),
+        };
         let (l, h) = if t.dtype().is_float() { (-INF, INF) } else { (i64::MIN as f64, i64::MAX as f64) };
         return super::params::clamp(&t, low.map_or(l, Scalar::as_f64), high.map_or(h, Scalar::as_f64));
     }
     let mut out = t.clone();
     if let Some(m) = min {
-        out = super::maximum(&out, m)?;
+        out = super::clamp_min(&out, m)?;
     }
     if let Some(m) = max {
-        out = super::minimum(&out, m)?;
+        out = super::clamp_max(&out, m)?;
     }
     Ok(out)
 }

@@ -312,7 +312,7 @@ pub fn index(t: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
 pub fn index_put(t: &Tensor, indices: &[Option<Tensor>], value: &Tensor, accumulate: bool) -> Result<Tensor> {
     let i = resolve(t, indices)?;
     let v = super::cast(value, t.dtype())?;
-    if accumulate { put_add::op(t, &v, i) } else { put::op(t, &v, i) }.map_err(|e| e.in_op("index_put"))
+    if accumulate { put_add::op(t, &v, i) } else { put::op(t, &v, i) }.map_err(|e| e.renamed("index_put"))
 }
 
 /// As [`index_put`], in place.
@@ -323,8 +323,7 @@ pub fn index_put_(t: &Tensor, indices: &[Option<Tensor>], value: &Tensor, accumu
     let tracked = graph::mode::grad_enabled() && (t.requires_grad() || value.requires_grad());
     if tracked || t.dual().is_some() || value.dual().is_some() {
         t.check_inplace("index_put_", tracked)?;
-        let r = index_put(t, indices, value, accumulate)?;
-        return super::inplace::assign_as("index_put_", t, &r);
+        return super::inplace::replace("index_put_", t, |t| index_put(t, indices, value, accumulate));
     }
     let array = t.check_inplace("index_put_", false)?;
     let i = resolve(t, indices)?;
@@ -385,7 +384,7 @@ pub fn masked_fill(t: &Tensor, mask: &Tensor, value: super::Operand<'_>) -> Resu
             Tensor::internal(Array::scalar(s, t.dtype())?)
         }
     };
-    super::where_(mask, &value, t).map_err(|e| e.in_op("masked_fill"))
+    super::where_(mask, &value, t).map_err(|e| e.renamed("masked_fill"))
 }
 
 /// Indexes of the elements that are not zero, one row an element.

@@ -130,6 +130,17 @@ fn write_tangent(target: &Tensor, value: &Tensor) -> Result<()> {
     }
 }
 
+/// Writes the value of a function of the tensor over the tensor. What the function saves of the old value is a copy.
+///
+/// # Errors
+/// As [`assign`]; errors of the function.
+pub fn replace(op: &'static str, target: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<()> {
+    let tracked = graph::mode::grad_enabled() && target.requires_grad();
+    target.check_inplace(op, tracked)?;
+    let old = if tracked || target.dual().is_some() { super::clone(target)? } else { target.clone() };
+    assign_as(op, target, &f(&old)?)
+}
+
 /// Copies `src`, broadcast and cast, over the tensor.
 ///
 /// # Errors

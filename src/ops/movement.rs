@@ -72,6 +72,11 @@ crate::define_rules! {
         kernel = |a| read_region(a, base, part);
         d(a, g) = g.put_region(base, part);
     }
+    /// Any layout over the tensor's storage, as a view.
+    @view Linear as_strided(a; base: Layout, part: Layout) => y {
+        kernel = |a| Array::from_parts(a.storage().clone(), part.clone(), a.dtype());
+        d(a, g) = g.put_region(base, part);
+    }
     /// Zeros with the elements of a view replaced: the adjoint of [`region`]; elements read twice add up.
     Linear put_region(a; base: Layout, part: Layout) => y {
         kernel = |a| written_region(a, base, part);

@@ -307,3 +307,23 @@ pub fn mse_loss(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Ten
 pub fn l1_loss(x: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
     reduction.apply(&super::abs(&super::sub(x, target)?)?)
 }
+
+/// Zeroes elements with probability `p` and scales the others by `1/(1 - p)`; the identity when not training.
+///
+/// # Errors
+/// [`crate::Kind::Value`] for a probability outside `[0, 1]`.
+pub fn dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
+    ensure!(
+        (0.0..=1.0).contains(&p),
+        Value,
+        "dropout",
+        "dropout probability has to be between 0 and 1, but got {p}"
+    );
+    if !training || p == 0.0 {
+        return super::clone(x);
+    }
+    let keep = Array::full(&x.dims(), Scalar::Float(1.0 - p), DType::F64)?;
+    let mask = crate::kernels::random::bernoulli(&crate::kernels::random::DEFAULT, &keep)?.cast(DType::Bool)?;
+    let scaled = if p == 1.0 { super::mul(x, 0.0)? } else { super::mul(x, 1.0 / (1.0 - p))? };
+    super::where_(&Tensor::internal(mask), &scaled, 0.0)
+}

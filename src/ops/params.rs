@@ -26,8 +26,8 @@ macro_rules! param_rows {
             d(x, g) = R::select((x * beta).gt(threshold), g, g * (x * beta).sigmoid());
         /// `x` limited to `[min, max]`; the derivative at a limit is 1.
         clamp(x; min, max) => y = {
-                let low = L::select(x.lt(min), min, x);
-                L::select(low.gt(max), max, low)
+                let low = L::select(x.lt(min) | min.is_nan(), min, x);
+                L::select(low.gt(max) | max.is_nan(), max, low)
             },
             ints(|x, low, high| x.max(low).min(high)),
             d(x, g) = R::select(R::and(x.ge(min), x.le(max)), g, g.lit(0.0));

@@ -44,13 +44,13 @@ crate::define_rules! {
     General extreme_rule(a; over: List, keepdim: bool, greatest: bool) => y {
         kernel = |a| kernel::max_min(a, over, *keepdim, *greatest);
         d(a, g) = {
-            let hit = a.meets(y.unreduce(&a.dims(), over, *keepdim)).cast(g.dtype());
+            let hit = a.meets(y.unreduce(&a.dims(), over, *keepdim)).cast(counting(g.dtype()));
             let n = hit.sum(over, *keepdim);
             let share = (g / n).unreduce(&a.dims(), over, *keepdim);
             Expr::select(hit.equal(hit.lit(0.0)), share.lit(0.0), share)
         };
         j(a, t) = {
-            let hit = a.meets(y.unreduce(&a.dims(), over, *keepdim)).cast(t.dtype());
+            let hit = a.meets(y.unreduce(&a.dims(), over, *keepdim)).cast(counting(t.dtype()));
             Expr::select(hit.equal(hit.lit(0.0)), t.lit(0.0), t).sum(over, *keepdim) / hit.sum(over, *keepdim)
         };
     }
@@ -78,6 +78,11 @@ crate::define_rules! {
         d(a, g) = a.cumprod_pullback(y, g, *dim);
         j(a, t) = a.cumprod_pushforward(y, t, *dim);
     }
+}
+
+/// The dtype in which equal elements are counted: the halves count no further than 2048 or 256.
+fn counting(d: DType) -> DType {
+    if d.is_half() { DType::F32 } else { d }
 }
 
 /// Number of elements that are reduced to one.
@@ -151,7 +156,11 @@ impl<'c> Expr<'c> {
         // Products of the elements before, times products of the elements after.
         let before = one.join(self.slice(dim, 0, n - 1, 1), dim).cumprod(dim);
         let after = one.join(self.flip(&[dim]).slice(dim, 0, n - 1, 1), dim).cumprod(dim).flip(&[dim]);
-        before * after
+        // Products that overflow may meet a zero: the product is zero all the same.
+        let both = before * after;
+        let none = Expr::or(before.equal(before.lit(0.0)), after.equal(after.lit(0.0)));
+        let nan = both.map(|t| super::isnan(t));
+        Expr::select(Expr::and(none, nan), both.lit(0.0), both)
     }
 
     fn join(self, o: Self, dim: usize) -> Self {
@@ -263,7 +272,7 @@ pub fn std(t: &Tensor, dims: &[usize], keepdim: bool, correction: f64) -> Result
 /// # Errors
 /// [`crate::Kind::Index`] when there is nothing to take the greatest of.
 pub fn amax(t: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
-    extreme_rule::op(t, over(t, dims), keepdim, true).map_err(|e| e.in_op("amax"))
+    extreme_rule::op(t, over(t, dims), keepdim, true).map_err(|e| e.renamed("amax"))
 }
 
 /// Least elements over dimensions (all when `dims` is empty); equal ones share the gradient.
@@ -271,7 +280,7 @@ pub fn amax(t: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
 /// # Errors
 /// [`crate::Kind::Index`] when there is nothing to take the least of.
 pub fn amin(t: &Tensor, dims: &[usize], keepdim: bool) -> Result<Tensor> {
-    extreme_rule::op(t, over(t, dims), keepdim, false).map_err(|e| e.in_op("amin"))
+    extreme_rule::op(t, over(t, dims), keepdim, false).map_err(|e| e.renamed("amin"))
 }
 
 /// Greatest or least elements along one dimension and their indexes; the gradient goes to that index alone.

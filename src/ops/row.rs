@@ -407,6 +407,8 @@ fn result_dtype(row: &Row, ins: &[Operand<'_>], got: &[Option<Input>; MAX_OPERAN
     Ok(match (&row.ints, d.category()) {
         (_, Category::Float) => d,
         (Ints::Promote, _) => default_dtype(),
+        // A power of bools counts.
+        (_, Category::Bool) if row.name == "square" => DType::I64,
         (Ints::Run(_), _) => d,
     })
 }
@@ -528,8 +530,29 @@ pub fn apply(row: &'static Row, ins: &[Operand<'_>], params: &[f64]) -> Result<T
     if !p.dtype.is_float() || p.got.iter().flatten().all(|g| !g.edge.is_some()) {
         return Ok(Tensor::new(out));
     }
+    if p.got.iter().flatten().any(|g| g.inference) {
+        no_inference(row, &p.got)?;
+    }
     let edge = record(row, ins, p.got, params, &out, false);
     Ok(Tensor::with_edge(out, edge))
+}
+
+/// Tensors made in inference mode have no version counter to check, so they cannot be saved.
+#[cold]
+fn no_inference(row: &Row, got: &[Option<Input>; MAX_OPERANDS]) -> Result<()> {
+    let tracked = got.iter().zip(row.derivatives).filter(|(g, _)| g.as_ref().is_some_and(|g| g.edge.is_some()));
+    let bits = tracked.fold(0, |b, (_, d)| b | d.mentions);
+    for (i, g) in got.iter().enumerate() {
+        let saved = bits >> i & 1 != 0 && g.as_ref().is_some_and(|g| g.inference);
+        ensure!(
+            !saved,
+            Graph,
+            row.name,
+            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor \
+             and use it in autograd."
+        );
+    }
+    Ok(())
 }
 
 /// Records a row whose value is `out`; the operands' data are kept where a needed derivative mentions them.

@@ -1,6 +1,6 @@
 //! Methods that come from the tables: one row gives the method and, where PyTorch has one, the in-place method.
 
-use super::convert::{Owned, need_operand};
+use super::convert::{Owned, named_operand};
 use super::door::heavy;
 use super::tensor::{PyTensor, fresh};
 use crate::ops::{self, Operand, row::Row};
@@ -51,7 +51,7 @@ macro_rules! binary_methods {
             impl PyTensor { $(
                 $(#[doc = $doc])*
                 fn $name<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
-                    let o = need_operand(other, "other")?;
+                    let o = named_operand(stringify!($name), other, "other")?;
                     if TENSORS_ONLY.contains(&stringify!($name)) && !matches!(o, Owned::Tensor(_)) {
                         return Err(PyTypeError::new_err(concat!(
                             stringify!($name), "(): argument 'other' must be Tensor, not a number"
@@ -173,7 +173,7 @@ impl PyTensor {
             "none" => unary(py, self, &ops::unary::rows::gelu_erf::ROW, &[]),
             "tanh" => unary(py, self, &ops::unary::rows::gelu_tanh::ROW, &[]),
             a => Err(pyo3::exceptions::PyRuntimeError::new_err(format!(
-                "approximate argument must be either none or tanh, got '{a}'"
+                "[gelu] approximate argument must be either none or tanh, got '{a}'"
             ))),
         }
     }
@@ -181,7 +181,7 @@ impl PyTensor {
     /// `self + value·tensor1·tensor2`.
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcmul<'py>(&self, py: Python<'py>, tensor1: &Bound<'py, PyAny>, tensor2: &Bound<'py, PyAny>, value: f64) -> PyResult<Bound<'py, PyTensor>> {
-        let (a, b) = (need_operand(tensor1, "tensor1")?, need_operand(tensor2, "tensor2")?);
+        let (a, b) = (named_operand("addcmul", tensor1, "tensor1")?, named_operand("addcmul", tensor2, "tensor2")?);
         let r = heavy(py, self.inner.numel(), || ops::addcmul(&self.inner, a.as_operand(), b.as_operand(), value))?;
         fresh(py, r)
     }
@@ -189,7 +189,7 @@ impl PyTensor {
     /// `self + value·tensor1/tensor2`.
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
     fn addcdiv<'py>(&self, py: Python<'py>, tensor1: &Bound<'py, PyAny>, tensor2: &Bound<'py, PyAny>, value: f64) -> PyResult<Bound<'py, PyTensor>> {
-        let (a, b) = (need_operand(tensor1, "tensor1")?, need_operand(tensor2, "tensor2")?);
+        let (a, b) = (named_operand("addcdiv", tensor1, "tensor1")?, named_operand("addcdiv", tensor2, "tensor2")?);
         let r = heavy(py, self.inner.numel(), || ops::addcdiv(&self.inner, a.as_operand(), b.as_operand(), value))?;
         fresh(py, r)
     }
@@ -210,7 +210,7 @@ impl PyTensor {
 
     /// `self + weight·(end - self)`.
     fn lerp<'py>(&self, py: Python<'py>, end: &Bound<'py, PyAny>, weight: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
-        let (a, b) = (need_operand(end, "end")?, need_operand(weight, "weight")?);
+        let (a, b) = (named_operand("lerp", end, "end")?, named_operand("lerp", weight, "weight")?);
         let r = heavy(py, self.inner.numel(), || ops::lerp(&self.inner, a.as_operand(), b.as_operand()))?;
         fresh(py, r)
     }
@@ -223,7 +223,7 @@ impl PyTensor {
 }
 
 fn ternary_inplace(slf: &Bound<'_, PyTensor>, row: &'static Row, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>, params: &[f64]) -> PyResult<()> {
-    let (a, b) = (need_operand(a, "tensor1")?, need_operand(b, "tensor2")?);
+    let (a, b) = (named_operand(row.name, a, "tensor1")?, named_operand(row.name, b, "tensor2")?);
     let t = &slf.get().inner;
     heavy(slf.py(), t.numel(), || ops::row::apply_inplace(row, t, &[a.as_operand(), b.as_operand()], params))
 }

@@ -1,7 +1,7 @@
 //! Matrix products, softmax and losses under PyTorch's names.
 
 use super::bind_reduce::one_dim;
-use super::convert::{need_operand, opt_dtype};
+use super::convert::{named_operand, opt_dtype};
 use super::door::heavy;
 use super::tensor::{PyTensor, wrap};
 use crate::graph::Tensor;
@@ -82,10 +82,10 @@ impl PyTensor {
 
 type Along = fn(&Tensor, usize, Option<crate::DType>) -> Result<Tensor>;
 
-fn along<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, dtype: Any<'_, 'py>, op: &str, f: Along) -> PyResult<Bound<'py, PyTensor>> {
+fn along<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, dtype: Any<'_, 'py>, op: &'static str, f: Along) -> PyResult<Bound<'py, PyTensor>> {
     let Some(d) = dim else { return Err(PyTypeError::new_err(format!("{op}() missing required argument 'dim'"))) };
     let t = &slf.inner;
-    let d = one_dim(t, d)?;
+    let d = one_dim(op, t, d)?;
     let dtype = opt_dtype(dtype)?;
     wrap(py, heavy(py, t.numel() * 16, || f(t, d, dtype))?)
 }
@@ -165,7 +165,7 @@ macro_rules! losses {
             reduce: Option<bool>, reduction: &str,
         ) -> PyResult<Bound<'py, PyTensor>> {
             no_legacy(size_average, reduce)?;
-            let super::convert::Owned::Tensor(t) = need_operand(target, "target")? else {
+            let super::convert::Owned::Tensor(t) = named_operand(stringify!($name), target, "target")? else {
                 return Err(PyTypeError::new_err("target must be a tensor"));
             };
             let x = &input.get().inner;
@@ -184,11 +184,26 @@ losses! {
     l1_loss;
 }
 
+/// Zeroes elements with probability p while training, and scales the others by 1/(1 - p).
+#[pyfunction]
+#[pyo3(signature = (input, p=0.5, training=true, inplace=false))]
+fn dropout<'py>(input: &Bound<'py, PyTensor>, p: f64, training: bool, inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
+    let x = &input.get().inner;
+    let r = heavy(input.py(), x.numel() * 4, || {
+        let y = ops::dropout(x, p, training)?;
+        if inplace {
+            ops::assign_as("dropout_", x, &y)?;
+        }
+        Ok(y)
+    })?;
+    if inplace { Ok(input.clone()) } else { wrap(input.py(), r) }
+}
+
 /// Adds this module's functions.
 pub fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! functions {
         ($($f:ident),*) => { $( m.add_function(wrap_pyfunction!($f, m)?)?; )* };
     }
-    functions!(linear, nll_loss, cross_entropy, mse_loss, l1_loss);
+    functions!(linear, nll_loss, cross_entropy, mse_loss, l1_loss, dropout);
     Ok(())
 }

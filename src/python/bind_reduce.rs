@@ -12,11 +12,11 @@ use pyo3::types::PyTuple;
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 /// The dimensions to reduce, resolved: none means all.
-fn over(t: &Tensor, dim: Any<'_, '_>, axis: Any<'_, '_>) -> PyResult<Vec<usize>> {
+fn over(op: &'static str, t: &Tensor, dim: Any<'_, '_>, axis: Any<'_, '_>) -> PyResult<Vec<usize>> {
     let list = dims_arg(pick(dim, axis)?)?;
     let py = dim.or(axis).map(|o| o.py());
     match (list, py) {
-        (Some(l), Some(py)) => call(py, || Ok(shape::dim_list(Some(&l), t.ndim())?.to_vec())),
+        (Some(l), Some(py)) => call(py, || Ok(shape::dim_list(Some(&l), t.ndim()).map_err(|e| e.in_op(op))?.to_vec())),
         _ => Ok((0..t.ndim()).collect()),
     }
 }
@@ -30,12 +30,12 @@ pub fn pick<'a, 'py>(a: Any<'a, 'py>, b: Any<'a, 'py>) -> PyResult<Any<'a, 'py>>
 }
 
 /// One dimension, resolved.
-pub fn one_dim(t: &Tensor, dim: &Bound<'_, PyAny>) -> PyResult<usize> {
+pub fn one_dim(op: &'static str, t: &Tensor, dim: &Bound<'_, PyAny>) -> PyResult<usize> {
     let d: isize = dim.extract().map_err(|_| {
         let n = dim.get_type().name().map(|n| n.to_string()).unwrap_or_default();
-        PyTypeError::new_err(format!("dim must be an integer, got {n}"))
+        PyTypeError::new_err(format!("[{op}] dim must be an integer, got {n}"))
     })?;
-    call(dim.py(), || shape::dim(d, t.ndim()))
+    call(dim.py(), || shape::dim(d, t.ndim()).map_err(|e| e.in_op(op)))
 }
 
 fn need<'a, 'py>(dim: Any<'a, 'py>, axis: Any<'a, 'py>, op: &str) -> PyResult<&'a Bound<'py, PyAny>> {
@@ -65,7 +65,7 @@ impl PyTensor {
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None, axis=None, keepdims=false))]
     fn sum<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, dtype: Any<'_, 'py>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
         let d = opt_dtype(dtype)?;
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("sum", &self.inner, dim, axis)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::sum(t, &dims, keepdim | keepdims, d))?)
     }
@@ -74,7 +74,7 @@ impl PyTensor {
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None, axis=None, keepdims=false))]
     fn mean<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, dtype: Any<'_, 'py>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
         let d = opt_dtype(dtype)?;
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("mean", &self.inner, dim, axis)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::mean(t, &dims, keepdim | keepdims, d))?)
     }
@@ -84,7 +84,7 @@ impl PyTensor {
     #[allow(clippy::too_many_arguments)]
     fn var<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, unbiased: Option<bool>, keepdim: bool, correction: Option<f64>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
         let (dim, c) = spread(dim, unbiased, correction)?;
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("var", &self.inner, dim, axis)?;
         reduce(self, py, dims, |t, d| ops::var(t, d, keepdim | keepdims, c))
     }
 
@@ -93,21 +93,21 @@ impl PyTensor {
     #[allow(clippy::too_many_arguments)]
     fn std<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, unbiased: Option<bool>, keepdim: bool, correction: Option<f64>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
         let (dim, c) = spread(dim, unbiased, correction)?;
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("std", &self.inner, dim, axis)?;
         reduce(self, py, dims, |t, d| ops::std(t, d, keepdim | keepdims, c))
     }
 
     /// Greatest elements over dimensions, all by default; equal ones share the gradient.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn amax<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("amax", &self.inner, dim, axis)?;
         reduce(self, py, dims, |t, d| ops::amax(t, d, keepdim | keepdims))
     }
 
     /// Least elements over dimensions, all by default; equal ones share the gradient.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn amin<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("amin", &self.inner, dim, axis)?;
         reduce(self, py, dims, |t, d| ops::amin(t, d, keepdim | keepdims))
     }
 
@@ -138,7 +138,7 @@ impl PyTensor {
     /// `ln Σ e^x` over dimensions, without overflow.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn logsumexp<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
-        let dims = over(&self.inner, Some(need(dim, axis, "logsumexp")?), None)?;
+        let dims = over("logsumexp", &self.inner, Some(need(dim, axis, "logsumexp")?), None)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel() * 8, || ops::logsumexp(t, &dims, keepdim | keepdims))?)
     }
@@ -146,7 +146,7 @@ impl PyTensor {
     /// Product of all elements, or along one dimension.
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None, axis=None, keepdims=false))]
     fn prod<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, dtype: Any<'_, 'py>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
-        let d = pick(dim, axis)?.map(|d| one_dim(&self.inner, d)).transpose()?;
+        let d = pick(dim, axis)?.map(|d| one_dim("prod", &self.inner, d)).transpose()?;
         let dtype = opt_dtype(dtype)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::prod(t, d, keepdim | keepdims, dtype))?)
@@ -155,7 +155,7 @@ impl PyTensor {
     /// Running sum along a dimension.
     #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
     fn cumsum<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, dtype: Any<'_, 'py>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
-        let d = one_dim(&self.inner, need(dim, axis, "cumsum")?)?;
+        let d = one_dim("cumsum", &self.inner, need(dim, axis, "cumsum")?)?;
         let dtype = opt_dtype(dtype)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::cumsum(t, d, dtype))?)
@@ -164,7 +164,7 @@ impl PyTensor {
     /// Running product along a dimension.
     #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
     fn cumprod<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, dtype: Any<'_, 'py>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
-        let d = one_dim(&self.inner, need(dim, axis, "cumprod")?)?;
+        let d = one_dim("cumprod", &self.inner, need(dim, axis, "cumprod")?)?;
         let dtype = opt_dtype(dtype)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::cumprod(t, d, dtype))?)
@@ -173,7 +173,7 @@ impl PyTensor {
     /// Whether any element over dimensions is true.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn any<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("any", &self.inner, dim, axis)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::any(t, &dims, keepdim | keepdims))?)
     }
@@ -181,7 +181,7 @@ impl PyTensor {
     /// Whether all elements over dimensions are true.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
     fn all<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("all", &self.inner, dim, axis)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::all(t, &dims, keepdim | keepdims))?)
     }
@@ -189,7 +189,7 @@ impl PyTensor {
     /// Number of elements over dimensions that are not zero.
     #[pyo3(signature = (dim=None, *, axis=None))]
     fn count_nonzero<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
-        let dims = over(&self.inner, dim, axis)?;
+        let dims = over("count_nonzero", &self.inner, dim, axis)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::count_nonzero(t, &dims))?)
     }
@@ -234,7 +234,7 @@ fn extreme<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, keepdim: boo
             Ok(fresh(py, r)?.into_any())
         }
         Some(d) => {
-            let d = one_dim(t, d)?;
+            let d = one_dim(if greatest { "max" } else { "min" }, t, d)?;
             let (v, i) = heavy(py, t.numel(), || ops::max_min_dim(t, d, keepdim, greatest))?;
             pair(py, if greatest { "max" } else { "min" }, wrap(py, v)?, wrap(py, i)?)
         }
@@ -243,12 +243,17 @@ fn extreme<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, keepdim: boo
 
 fn arg_extreme<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, greatest: bool) -> PyResult<Bound<'py, PyTensor>> {
     let t = &slf.inner;
-    let d = dim.filter(|d| !d.is_none()).map(|d| one_dim(t, d)).transpose()?;
+    let op = if greatest { "argmax" } else { "argmin" };
+    let d = dim.filter(|d| !d.is_none()).map(|d| one_dim(op, t, d)).transpose()?;
     fresh(py, heavy(py, t.numel(), || ops::arg_max_min(t, d, keepdim, greatest))?)
 }
 
 /// Wraps a list of tensors.
-pub fn tuple<'py>(py: Python<'py>, f: impl FnOnce() -> Result<Vec<Tensor>>) -> PyResult<Bound<'py, PyTuple>> {
-    let list = call(py, f)?;
+pub fn tuple<'py>(
+    op: &'static str,
+    py: Python<'py>,
+    f: impl FnOnce() -> Result<Vec<Tensor>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let list = call(py, || f().map_err(|e| e.in_op(op)))?;
     give_tuple(py, list)
 }

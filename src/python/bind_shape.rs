@@ -1,7 +1,7 @@
 //! Movement and indexing under PyTorch's and NumPy's argument names.
 
 use super::bind_reduce::{one_dim, pick, tuple};
-use super::convert::{dims_arg, dtype_of, int_list, need_operand};
+use super::convert::{dims_arg, dtype_of, int_list, named_operand};
 use super::door::{call, heavy};
 use super::tensor::{PyTensor, tensor_of, wrap};
 use crate::graph::Tensor;
@@ -14,8 +14,13 @@ use pyo3::types::PyTuple;
 type Any<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
 
 #[inline]
-fn give<'py>(py: Python<'py>, work: usize, f: impl FnOnce() -> Result<Tensor> + Send) -> PyResult<Bound<'py, PyTensor>> {
-    wrap(py, heavy(py, work, f)?)
+fn give<'py>(
+    op: &'static str,
+    py: Python<'py>,
+    work: usize,
+    f: impl FnOnce() -> Result<Tensor> + Send,
+) -> PyResult<Bound<'py, PyTensor>> {
+    wrap(py, heavy(py, work, || f().map_err(|e| e.in_op(op)))?)
 }
 
 fn dim_of(t: &Tensor, d: isize) -> Result<usize> {
@@ -45,7 +50,7 @@ fn tensors(o: &Bound<'_, PyAny>, op: &str) -> PyResult<Vec<Tensor>> {
 fn cat<'py>(py: Python<'py>, tensors: &Bound<'py, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<Bound<'py, PyTensor>> {
     let list = self::tensors(tensors, "cat")?;
     let work = list.iter().map(Tensor::numel).sum();
-    give(py, work, || ops::cat(&list.iter().collect::<Vec<_>>(), axis.unwrap_or(dim)))
+    give("cat", py, work, || ops::cat(&list.iter().collect::<Vec<_>>(), axis.unwrap_or(dim)))
 }
 
 /// As `cat`.
@@ -68,7 +73,7 @@ fn concatenate<'py>(py: Python<'py>, tensors: &Bound<'py, PyAny>, dim: isize, ax
 fn stack<'py>(py: Python<'py>, tensors: &Bound<'py, PyAny>, dim: isize, axis: Option<isize>) -> PyResult<Bound<'py, PyTensor>> {
     let list = self::tensors(tensors, "stack")?;
     let work = list.iter().map(Tensor::numel).sum();
-    give(py, work, || ops::stack(&list.iter().collect::<Vec<_>>(), axis.unwrap_or(dim)))
+    give("stack", py, work, || ops::stack(&list.iter().collect::<Vec<_>>(), axis.unwrap_or(dim)))
 }
 
 /// Elements of `input` where `condition` holds, else of `other`; with the condition alone, indexes of its true elements.
@@ -78,8 +83,8 @@ fn where_<'py>(py: Python<'py>, condition: &PyTensor, input: Any<'_, 'py>, other
     let c = &condition.inner;
     match (input, other) {
         (Some(a), Some(b)) => {
-            let (a, b) = (need_operand(a, "input")?, need_operand(b, "other")?);
-            Ok(give(py, c.numel(), || ops::where_(c, a.as_operand(), b.as_operand()))?.into_any())
+            let (a, b) = (named_operand("where", a, "input")?, named_operand("where", b, "other")?);
+            Ok(give("where", py, c.numel(), || ops::where_(c, a.as_operand(), b.as_operand()))?.into_any())
         }
         (None, None) => nonzero_tuple(py, c).map(Bound::into_any),
         _ => Err(PyTypeError::new_err("where() takes either the condition alone or both input and other")),
@@ -87,7 +92,7 @@ fn where_<'py>(py: Python<'py>, condition: &PyTensor, input: Any<'_, 'py>, other
 }
 
 fn nonzero_tuple<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyTuple>> {
-    tuple(py, || {
+    tuple("nonzero", py, || {
         let t = if t.ndim() == 0 { ops::reshape(t, &[1])? } else { t.clone() };
         ops::unbind(&ops::nonzero(&t)?, 1)
     })
@@ -98,7 +103,7 @@ fn nonzero_tuple<'py>(py: Python<'py>, t: &Tensor) -> PyResult<Bound<'py, PyTupl
 #[pyo3(signature = (*tensors))]
 fn broadcast_tensors<'py>(py: Python<'py>, tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     let list = self::tensors(tensors.as_any(), "broadcast_tensors")?;
-    tuple(py, || {
+    tuple("broadcast_tensors", py, || {
         let mut dims = shape::Dims::new();
         for t in &list {
             dims = shape::broadcast(&dims, &t.dims())?;
@@ -140,13 +145,13 @@ impl PyTensor {
     fn reshape<'py>(&self, py: Python<'py>, shape: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTensor>> {
         let list = int_list(shape)?;
         let t = &self.inner;
-        give(py, t.numel(), || ops::reshape(t, &reshape_to(t, &list).map_err(|e| e.in_op("reshape"))?))
+        give("reshape", py, t.numel(), || ops::reshape(t, &reshape_to(t, &list).map_err(|e| e.in_op("reshape"))?))
     }
 
     /// The shape of another tensor.
     fn reshape_as<'py>(&self, py: Python<'py>, other: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, t.numel(), || ops::reshape(t, &other.inner.dims()))
+        give("reshape_as", py, t.numel(), || ops::reshape(t, &other.inner.dims()))
     }
 
     /// The same memory under another shape; an error where strides do not allow it.
@@ -157,19 +162,19 @@ impl PyTensor {
         }
         let list = int_list(shape)?;
         let t = &self.inner;
-        give(py, 0, || ops::view_as(t, &reshape_to(t, &list).map_err(|e| e.in_op("view"))?))
+        give("view", py, 0, || ops::view_as(t, &reshape_to(t, &list).map_err(|e| e.in_op("view"))?))
     }
 
     /// The shape of another tensor, as a view.
     fn view_as<'py>(&self, py: Python<'py>, other: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
-        give(py, 0, || ops::view_as(&self.inner, &other.inner.dims()))
+        give("view_as", py, 0, || ops::view_as(&self.inner, &other.inner.dims()))
     }
 
     /// Two dimensions exchanged, as a view.
     #[pyo3(signature = (dim0, dim1))]
     fn transpose<'py>(&self, py: Python<'py>, dim0: isize, dim1: isize) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, 0, || ops::transpose(t, dim_of(t, dim0)?, dim_of(t, dim1)?))
+        give("transpose", py, 0, || ops::transpose(t, dim_of(t, dim0)?, dim_of(t, dim1)?))
     }
 
     /// As `transpose`.
@@ -188,8 +193,8 @@ impl PyTensor {
     fn t<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
         match t.ndim() {
-            0 | 1 => give(py, 0, || ops::slice_whole(t)),
-            2 => give(py, 0, || ops::transpose(t, 0, 1)),
+            0 | 1 => give("t", py, 0, || ops::slice_whole(t)),
+            2 => give("t", py, 0, || ops::transpose(t, 0, 1)),
             n => Err(PyRuntimeError::new_err(format!("t() expects a tensor with <= 2 dimensions, but self is {n}D"))),
         }
     }
@@ -198,7 +203,7 @@ impl PyTensor {
     #[getter(T)]
     fn big_t<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, 0, || ops::permute(t, &(0..t.ndim()).rev().collect::<Vec<_>>()))
+        give("T", py, 0, || ops::permute(t, &(0..t.ndim()).rev().collect::<Vec<_>>()))
     }
 
     /// Last two dimensions exchanged.
@@ -209,7 +214,7 @@ impl PyTensor {
         if n < 2 {
             return Err(PyRuntimeError::new_err(format!("tensor.mT is only supported on matrices or batches of them, got {n}-D")));
         }
-        give(py, 0, || ops::transpose(t, n - 2, n - 1))
+        give("mT", py, 0, || ops::transpose(t, n - 2, n - 1))
     }
 
     /// Dimensions reordered, as a view.
@@ -220,7 +225,7 @@ impl PyTensor {
             None => int_list(args)?,
         };
         let t = &self.inner;
-        give(py, 0, || {
+        give("permute", py, 0, || {
             crate::ensure!(
                 list.len() == t.ndim(),
                 Value,
@@ -239,7 +244,7 @@ impl PyTensor {
     fn movedim<'py>(&self, py: Python<'py>, source: &Bound<'py, PyAny>, destination: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
         let (s, d) = (dims_arg(Some(source))?.unwrap_or_default(), dims_arg(Some(destination))?.unwrap_or_default());
         let t = &self.inner;
-        give(py, 0, || {
+        give("movedim", py, 0, || {
             let (s, d) = (shape::dim_list(Some(&s), t.ndim())?, shape::dim_list(Some(&d), t.ndim())?);
             crate::ensure!(s.len() == d.len(), Value, "movedim", "got {} sources and {} destinations", s.len(), d.len());
             let mut order: Vec<Option<usize>> = vec![None; t.ndim()];
@@ -262,7 +267,7 @@ impl PyTensor {
     fn squeeze<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
         let list = dims_arg(pick(dim, axis)?)?;
         let t = &self.inner;
-        give(py, 0, || {
+        give("squeeze", py, 0, || {
             let which: Vec<usize> = match list {
                 None => (0..t.ndim()).collect(),
                 Some(l) => l.iter().map(|&d| dim_of(t, d)).collect::<Result<_>>()?,
@@ -276,45 +281,46 @@ impl PyTensor {
     fn unsqueeze<'py>(&self, py: Python<'py>, dim: Option<isize>, axis: Option<isize>) -> PyResult<Bound<'py, PyTensor>> {
         let Some(d) = dim.or(axis) else { return Err(PyTypeError::new_err("unsqueeze() missing required argument 'dim'")) };
         let t = &self.inner;
-        give(py, 0, || ops::unsqueeze(t, shape::dim(d, t.ndim() + 1)?))
+        give("unsqueeze", py, 0, || ops::unsqueeze(t, shape::dim(d, t.ndim() + 1)?))
     }
 
     /// Broadcast to a shape, as a view; -1 keeps a size.
     #[pyo3(signature = (*sizes))]
     fn expand<'py>(&self, py: Python<'py>, sizes: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTensor>> {
         let list = int_list(sizes)?;
-        give(py, 0, || expand_to(&self.inner, &list))
+        give("expand", py, 0, || expand_to(&self.inner, &list))
     }
 
     /// The shape of another tensor, by broadcasting.
     fn expand_as<'py>(&self, py: Python<'py>, other: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
-        give(py, 0, || ops::expand(&self.inner, &other.inner.dims()))
+        give("expand_as", py, 0, || ops::expand(&self.inner, &other.inner.dims()))
     }
 
     /// As `expand`.
-    fn broadcast_to<'py>(&self, py: Python<'py>, size: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
-        let list = int_list(&PyTuple::new(py, [size])?)?;
-        give(py, 0, || expand_to(&self.inner, &list))
+    #[pyo3(signature = (*size))]
+    fn broadcast_to<'py>(&self, py: Python<'py>, size: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTensor>> {
+        let list = int_list(size)?;
+        give("broadcast_to", py, 0, || expand_to(&self.inner, &list))
     }
 
     /// Summed down to a shape that could be broadcast to this one.
     #[pyo3(signature = (*size))]
     fn sum_to_size<'py>(&self, py: Python<'py>, size: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTensor>> {
         let dims = super::convert::shape_of(size)?;
-        give(py, self.inner.numel(), || ops::sum_to(&self.inner, &dims))
+        give("sum_to_size", py, self.inner.numel(), || ops::sum_to(&self.inner, &dims))
     }
 
     /// Merges dimensions from start_dim to end_dim into one.
     #[pyo3(signature = (start_dim=0, end_dim=-1))]
     fn flatten<'py>(&self, py: Python<'py>, start_dim: isize, end_dim: isize) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, t.numel(), || ops::flatten(t, dim_of(t, start_dim)?, dim_of(t, end_dim)?))
+        give("flatten", py, t.numel(), || ops::flatten(t, dim_of(t, start_dim)?, dim_of(t, end_dim)?))
     }
 
     /// All elements in one dimension.
     fn ravel<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, t.numel(), || ops::reshape(t, &[t.numel()]))
+        give("ravel", py, t.numel(), || ops::reshape(t, &[t.numel()]))
     }
 
     /// Cuts a dimension into pieces of a size, or of several sizes.
@@ -326,10 +332,10 @@ impl PyTensor {
             if n < 0 {
                 return Err(PyRuntimeError::new_err(format!("split expects split_size be non-negative, but got split_size={n}")));
             }
-            return tuple(py, || ops::split(t, n as usize, at(t, d, "split")?));
+            return tuple("split", py, || ops::split(t, n as usize, at(t, d, "split")?));
         }
         let sizes = super::convert::shape_of(&PyTuple::new(py, [split_size])?)?;
-        tuple(py, || ops::split_sizes(t, &sizes, at(t, d, "split")?))
+        tuple("split", py, || ops::split_sizes(t, &sizes, at(t, d, "split")?))
     }
 
     /// Cuts a dimension into pieces of the given sizes.
@@ -345,14 +351,14 @@ impl PyTensor {
         if chunks <= 0 {
             return Err(PyRuntimeError::new_err(format!("chunk expects `chunks` to be greater than 0, got: {chunks}")));
         }
-        tuple(py, || ops::chunk(t, chunks as usize, at(t, axis.unwrap_or(dim), "chunk")?))
+        tuple("chunk", py, || ops::chunk(t, chunks as usize, at(t, axis.unwrap_or(dim), "chunk")?))
     }
 
     /// The slices along a dimension.
     #[pyo3(signature = (dim=0, *, axis=None))]
     fn unbind<'py>(&self, py: Python<'py>, dim: isize, axis: Option<isize>) -> PyResult<Bound<'py, PyTuple>> {
         let t = &self.inner;
-        tuple(py, || ops::unbind(t, at(t, axis.unwrap_or(dim), "unbind")?))
+        tuple("unbind", py, || ops::unbind(t, at(t, axis.unwrap_or(dim), "unbind")?))
     }
 
     /// Order of elements reversed along dimensions.
@@ -363,7 +369,7 @@ impl PyTensor {
             None => int_list(args)?,
         };
         let t = &self.inner;
-        give(py, t.numel(), || {
+        give("flip", py, t.numel(), || {
             let which: Vec<usize> = if list.is_empty() { Vec::new() } else { shape::dim_list(Some(&list), t.ndim()).map_err(|e| e.in_op("flip"))?.to_vec() };
             ops::flip(t, &which)
         })
@@ -375,7 +381,7 @@ impl PyTensor {
         let s = dims_arg(Some(shifts))?.unwrap_or_default();
         let d = dims_arg(pick(dims, axis)?)?;
         let t = &self.inner;
-        give(py, t.numel(), || match d {
+        give("roll", py, t.numel(), || match d {
             None => {
                 let flat = ops::reshape(t, &[t.numel()])?;
                 ops::reshape(&ops::roll(&flat, &s, &[0])?, &t.dims())
@@ -390,59 +396,60 @@ impl PyTensor {
     /// Lower triangle of the last two dimensions.
     #[pyo3(signature = (diagonal=0))]
     fn tril<'py>(&self, py: Python<'py>, diagonal: isize) -> PyResult<Bound<'py, PyTensor>> {
-        give(py, self.inner.numel(), || ops::tril(&self.inner, diagonal))
+        give("tril", py, self.inner.numel(), || ops::tril(&self.inner, diagonal))
     }
 
     /// Upper triangle of the last two dimensions.
     #[pyo3(signature = (diagonal=0))]
     fn triu<'py>(&self, py: Python<'py>, diagonal: isize) -> PyResult<Bound<'py, PyTensor>> {
-        give(py, self.inner.numel(), || ops::triu(&self.inner, diagonal))
+        give("triu", py, self.inner.numel(), || ops::triu(&self.inner, diagonal))
     }
 
     /// A diagonal of two dimensions as the last one, as a view.
     #[pyo3(signature = (offset=0, dim1=0, dim2=1))]
     fn diagonal<'py>(&self, py: Python<'py>, offset: isize, dim1: isize, dim2: isize) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, 0, || ops::diagonal(t, offset, dim_of(t, dim1)?, dim_of(t, dim2)?))
+        give("diagonal", py, 0, || ops::diagonal(t, offset, dim_of(t, dim1)?, dim_of(t, dim2)?))
     }
 
     /// Repeats the tensor along each dimension.
     #[pyo3(signature = (*repeats))]
     fn repeat<'py>(&self, py: Python<'py>, repeats: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTensor>> {
         let list = super::convert::shape_of(repeats)?;
-        give(py, self.inner.numel(), || ops::repeat(&self.inner, &list))
+        give("repeat", py, self.inner.numel(), || ops::repeat(&self.inner, &list))
     }
 
     /// `length` slices from `start` along a dimension, as a view.
-    fn narrow<'py>(&self, py: Python<'py>, dim: isize, start: isize, length: usize) -> PyResult<Bound<'py, PyTensor>> {
+    fn narrow<'py>(&self, py: Python<'py>, dim: isize, start: isize, length: isize) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, 0, || {
+        give("narrow", py, 0, || {
             let d = dim_of(t, dim)?;
             let size = t.dims().get(d).copied().unwrap_or(0) as isize;
             let s = if start < 0 { start + size } else { start };
-            crate::ensure!(s >= 0 && s + length as isize <= size, Index, "narrow", "start ({start}) + length ({length}) exceeds dimension size ({size})");
-            ops::slice(t, d, s as usize, length, 1)
+            crate::ensure!(length >= 0, Value, "narrow", "length must be non-negative, got {length}");
+            crate::ensure!(s >= 0 && s + length <= size, Value, "narrow", "start ({start}) + length ({length}) exceeds dimension size ({size})");
+            ops::slice(t, d, s as usize, length as usize, 1)
         })
     }
 
     /// One index along a dimension, as a view.
     fn select<'py>(&self, py: Python<'py>, dim: isize, index: isize) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, 0, || ops::select(t, at(t, dim, "select")?, index))
+        give("select", py, 0, || ops::select(t, at(t, dim, "select")?, index))
     }
 
     /// A copy with history.
     #[pyo3(signature = (*, memory_format=None))]
     fn clone<'py>(&self, py: Python<'py>, memory_format: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
         let _ = memory_format;
-        give(py, self.inner.numel(), || ops::clone(&self.inner))
+        give("clone", py, self.inner.numel(), || ops::clone(&self.inner))
     }
 
     /// The tensor itself when its elements lie in row-major order, else a copy that does.
     #[pyo3(signature = (memory_format=None))]
     fn contiguous<'py>(&self, py: Python<'py>, memory_format: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
         let _ = memory_format;
-        give(py, self.inner.numel(), || ops::contiguous(&self.inner))
+        give("contiguous", py, self.inner.numel(), || ops::contiguous(&self.inner))
     }
 
     /// The tensor in another dtype; the tensor itself when nothing changes.
@@ -516,22 +523,22 @@ impl PyTensor {
     fn gather<'py>(&self, py: Python<'py>, dim: &Bound<'py, PyAny>, index: &PyTensor, sparse_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
         let _ = sparse_grad;
         let t = &self.inner;
-        let d = one_dim(t, dim)?;
-        give(py, t.numel(), || ops::gather(t, d, &index.inner))
+        let d = one_dim("gather", t, dim)?;
+        give("gather", py, t.numel(), || ops::gather(t, d, &index.inner))
     }
 
     /// The tensor with src added at index along a dimension.
     fn scatter_add<'py>(&self, py: Python<'py>, dim: &Bound<'py, PyAny>, index: &PyTensor, src: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        let d = one_dim(t, dim)?;
-        give(py, t.numel(), || ops::scatter_add(t, d, &index.inner, &src.inner))
+        let d = one_dim("scatter_add", t, dim)?;
+        give("scatter_add", py, t.numel(), || ops::scatter_add(t, d, &index.inner, &src.inner))
     }
 
     /// As `scatter_add`, in place.
     fn scatter_add_<'py>(slf: Bound<'py, Self>, dim: &Bound<'py, PyAny>, index: &PyTensor, src: &PyTensor) -> PyResult<Bound<'py, Self>> {
         let t = &slf.get().inner;
-        let d = one_dim(t, dim)?;
-        call(slf.py(), || ops::assign_as("scatter_add_", t, &ops::scatter_add(t, d, &index.inner, &src.inner)?))?;
+        let d = one_dim("scatter_add_", t, dim)?;
+        call(slf.py(), || ops::replace("scatter_add_", t, |t| ops::scatter_add(t, d, &index.inner, &src.inner)))?;
         Ok(slf)
     }
 
@@ -539,17 +546,17 @@ impl PyTensor {
     #[pyo3(signature = (dim, index, src=None, *, value=None, reduce=None))]
     fn scatter<'py>(&self, py: Python<'py>, dim: &Bound<'py, PyAny>, index: &PyTensor, src: Any<'_, 'py>, value: Any<'_, 'py>, reduce: Option<&str>) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        let d = one_dim(t, dim)?;
+        let d = one_dim("scatter", t, dim)?;
         let Some(s) = src.or(value) else { return Err(PyTypeError::new_err("scatter() missing required argument 'src'")) };
-        let s = match need_operand(s, "src")? {
+        let s = match named_operand("scatter", s, "src")? {
             super::convert::Owned::Tensor(s) => s,
             super::convert::Owned::Number(s) => call(py, || {
                 Ok(Tensor::internal(crate::Array::scalar(s, t.dtype())?.expand(&index.inner.dims())?))
             })?,
         };
         match reduce {
-            None => give(py, t.numel(), || ops::scatter(t, d, &index.inner, &s)),
-            Some("add") => give(py, t.numel(), || ops::scatter_add(t, d, &index.inner, &s)),
+            None => give("scatter", py, t.numel(), || ops::scatter(t, d, &index.inner, &s)),
+            Some("add") => give("scatter", py, t.numel(), || ops::scatter_add(t, d, &index.inner, &s)),
             Some(r) => Err(pyo3::exceptions::PyNotImplementedError::new_err(format!("scatter(reduce='{r}') is not supported"))),
         }
     }
@@ -557,43 +564,43 @@ impl PyTensor {
     /// Slices at index along a dimension.
     fn index_select<'py>(&self, py: Python<'py>, dim: &Bound<'py, PyAny>, index: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        let d = one_dim(t, dim)?;
-        give(py, t.numel(), || ops::index_select(t, d, &index.inner))
+        let d = one_dim("index_select", t, dim)?;
+        give("index_select", py, t.numel(), || ops::index_select(t, d, &index.inner))
     }
 
     /// The tensor with alpha times source added to slices at index along a dimension.
     #[pyo3(signature = (dim, index, source, *, alpha=1.0))]
     fn index_add<'py>(&self, py: Python<'py>, dim: &Bound<'py, PyAny>, index: &PyTensor, source: &PyTensor, alpha: f64) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        let d = one_dim(t, dim)?;
-        give(py, t.numel(), || ops::index_add(t, d, &index.inner, &source.inner, alpha))
+        let d = one_dim("index_add", t, dim)?;
+        give("index_add", py, t.numel(), || ops::index_add(t, d, &index.inner, &source.inner, alpha))
     }
 
     /// As `index_add`, in place.
     #[pyo3(signature = (dim, index, source, *, alpha=1.0))]
     fn index_add_<'py>(slf: Bound<'py, Self>, dim: &Bound<'py, PyAny>, index: &PyTensor, source: &PyTensor, alpha: f64) -> PyResult<Bound<'py, Self>> {
         let t = &slf.get().inner;
-        let d = one_dim(t, dim)?;
-        call(slf.py(), || ops::assign_as("index_add_", t, &ops::index_add(t, d, &index.inner, &source.inner, alpha)?))?;
+        let d = one_dim("index_add_", t, dim)?;
+        call(slf.py(), || ops::replace("index_add_", t, |t| ops::index_add(t, d, &index.inner, &source.inner, alpha)))?;
         Ok(slf)
     }
 
     /// Elements where a bool mask holds.
     fn masked_select<'py>(&self, py: Python<'py>, mask: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
-        give(py, self.inner.numel(), || ops::masked_select(&self.inner, &mask.inner))
+        give("masked_select", py, self.inner.numel(), || ops::masked_select(&self.inner, &mask.inner))
     }
 
     /// The tensor with a value where a bool mask holds.
     fn masked_fill<'py>(&self, py: Python<'py>, mask: &PyTensor, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
-        let v = need_operand(value, "value")?;
-        give(py, self.inner.numel(), || ops::masked_fill(&self.inner, &mask.inner, v.as_operand()))
+        let v = named_operand("masked_fill", value, "value")?;
+        give("masked_fill", py, self.inner.numel(), || ops::masked_fill(&self.inner, &mask.inner, v.as_operand()))
     }
 
     /// As `masked_fill`, in place.
     fn masked_fill_<'py>(slf: Bound<'py, Self>, mask: &PyTensor, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
-        let v = need_operand(value, "value")?;
+        let v = named_operand("masked_fill_", value, "value")?;
         let t = &slf.get().inner;
-        call(slf.py(), || ops::assign_as("masked_fill_", t, &ops::masked_fill(t, &mask.inner, v.as_operand())?))?;
+        call(slf.py(), || ops::replace("masked_fill_", t, |t| ops::masked_fill(t, &mask.inner, v.as_operand())))?;
         Ok(slf)
     }
 
@@ -603,14 +610,14 @@ impl PyTensor {
         if as_tuple {
             return nonzero_tuple(py, &self.inner).map(Bound::into_any);
         }
-        Ok(give(py, self.inner.numel(), || ops::nonzero(&self.inner))?.into_any())
+        Ok(give("nonzero", py, self.inner.numel(), || ops::nonzero(&self.inner))?.into_any())
     }
 
     /// Elements at index along a dimension, or of the flattened tensor.
     #[pyo3(signature = (indices, dim=None, *, axis=None))]
     fn take_along_dim<'py>(&self, py: Python<'py>, indices: &PyTensor, dim: Option<isize>, axis: Option<isize>) -> PyResult<Bound<'py, PyTensor>> {
         let (t, i) = (&self.inner, &indices.inner);
-        give(py, t.numel(), || {
+        give("take_along_dim", py, t.numel(), || {
             let Some(d) = dim.or(axis) else {
                 let flat = ops::reshape(t, &[t.numel()])?;
                 return ops::gather(&flat, 0, &ops::reshape(i, &[i.numel()])?);
@@ -645,14 +652,14 @@ impl PyTensor {
     #[pyo3(signature = (indices, values, accumulate=false))]
     fn index_put<'py>(&self, py: Python<'py>, indices: &Bound<'py, PyAny>, values: &PyTensor, accumulate: bool) -> PyResult<Bound<'py, PyTensor>> {
         let list = index_tensors(indices)?;
-        give(py, self.inner.numel(), || ops::index_put(&self.inner, &list, &values.inner, accumulate))
+        give("index_put", py, self.inner.numel(), || ops::index_put(&self.inner, &list, &values.inner, accumulate))
     }
 
     /// Elements of self where condition holds, else of other.
     #[pyo3(name = "where")]
     fn where_method<'py>(&self, py: Python<'py>, condition: &PyTensor, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
-        let o = need_operand(other, "other")?;
-        give(py, self.inner.numel(), || ops::where_(&condition.inner, &self.inner, o.as_operand()))
+        let o = named_operand("where", other, "other")?;
+        give("where", py, self.inner.numel(), || ops::where_(&condition.inner, &self.inner, o.as_operand()))
     }
 
     // ---- writes ---------------------------------------------------------------------------------------------------
@@ -662,7 +669,7 @@ impl PyTensor {
     fn copy_<'py>(slf: Bound<'py, Self>, src: &Bound<'py, PyAny>, non_blocking: bool) -> PyResult<Bound<'py, Self>> {
         let _ = non_blocking;
         let t = &slf.get().inner;
-        match need_operand(src, "src")? {
+        match named_operand("copy_", src, "src")? {
             super::convert::Owned::Tensor(s) => heavy(slf.py(), t.numel(), || ops::copy_(t, &s))?,
             super::convert::Owned::Number(s) => call(slf.py(), || ops::fill_(t, s))?,
         }
@@ -672,7 +679,7 @@ impl PyTensor {
     /// Sets every element to a number.
     fn fill_<'py>(slf: Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
         let t = &slf.get().inner;
-        match need_operand(value, "value")? {
+        match named_operand("fill_", value, "value")? {
             super::convert::Owned::Tensor(s) if s.ndim() == 0 => call(slf.py(), || ops::copy_(t, &s))?,
             super::convert::Owned::Tensor(s) => {
                 return Err(PyRuntimeError::new_err(format!(
@@ -718,16 +725,99 @@ impl PyTensor {
     #[pyo3(signature = (min=None, max=None))]
     fn clamp_<'py>(slf: Bound<'py, Self>, min: Any<'_, 'py>, max: Any<'_, 'py>) -> PyResult<Bound<'py, Self>> {
         let t = &slf.get().inner;
-        let r = clamped(t, slf.py(), min, max)?;
-        call(slf.py(), || ops::assign_as("clamp_", t, &r))?;
+        clamped_inplace("clamp_", t, slf.py(), min, max)?;
         Ok(slf)
+    }
+
+    /// As `clamp_min`, in place.
+    fn clamp_min_<'py>(slf: Bound<'py, Self>, min: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+        clamped_inplace("clamp_min_", &slf.get().inner, slf.py(), Some(min), None)?;
+        Ok(slf)
+    }
+
+    /// As `clamp_max`, in place.
+    fn clamp_max_<'py>(slf: Bound<'py, Self>, max: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+        clamped_inplace("clamp_max_", &slf.get().inner, slf.py(), None, Some(max))?;
+        Ok(slf)
+    }
+
+    /// As `tril`, in place.
+    #[pyo3(signature = (diagonal=0))]
+    fn tril_<'py>(slf: Bound<'py, Self>, diagonal: isize) -> PyResult<Bound<'py, Self>> {
+        let t = &slf.get().inner;
+        call(slf.py(), || ops::replace("tril_", t, |t| ops::tril(t, diagonal)))?;
+        Ok(slf)
+    }
+
+    /// As `triu`, in place.
+    #[pyo3(signature = (diagonal=0))]
+    fn triu_<'py>(slf: Bound<'py, Self>, diagonal: isize) -> PyResult<Bound<'py, Self>> {
+        let t = &slf.get().inner;
+        call(slf.py(), || ops::replace("triu_", t, |t| ops::triu(t, diagonal)))?;
+        Ok(slf)
+    }
+
+    /// As `cumsum`, in place.
+    #[pyo3(signature = (dim, *, dtype=None))]
+    fn cumsum_<'py>(slf: Bound<'py, Self>, dim: &Bound<'py, PyAny>, dtype: Any<'_, 'py>) -> PyResult<Bound<'py, Self>> {
+        let t = &slf.get().inner;
+        let d = one_dim("cumsum_", t, dim)?;
+        let dtype = super::convert::opt_dtype(dtype)?.unwrap_or(t.dtype());
+        call(slf.py(), || ops::replace("cumsum_", t, |t| ops::cumsum(t, d, Some(dtype))))?;
+        Ok(slf)
+    }
+
+    /// As `cumprod`, in place.
+    #[pyo3(signature = (dim, *, dtype=None))]
+    fn cumprod_<'py>(slf: Bound<'py, Self>, dim: &Bound<'py, PyAny>, dtype: Any<'_, 'py>) -> PyResult<Bound<'py, Self>> {
+        let t = &slf.get().inner;
+        let d = one_dim("cumprod_", t, dim)?;
+        let dtype = super::convert::opt_dtype(dtype)?.unwrap_or(t.dtype());
+        call(slf.py(), || ops::replace("cumprod_", t, |t| ops::cumprod(t, d, Some(dtype))))?;
+        Ok(slf)
+    }
+
+    /// As `scatter`, in place.
+    #[pyo3(signature = (dim, index, src=None, *, value=None, reduce=None))]
+    fn scatter_<'py>(slf: Bound<'py, Self>, dim: &Bound<'py, PyAny>, index: &PyTensor, src: Any<'_, 'py>, value: Any<'_, 'py>, reduce: Option<&str>) -> PyResult<Bound<'py, Self>> {
+        let py = slf.py();
+        let old = call(py, || {
+            let t = &slf.get().inner;
+            t.check_inplace("scatter_", true)?;
+            ops::clone(t)
+        })?;
+        let r = PyTensor { inner: old }.scatter(py, dim, index, src, value, reduce)?;
+        call(py, || ops::assign_as("scatter_", &slf.get().inner, &r.get().inner))?;
+        Ok(slf)
+    }
+
+    /// Any sizes and strides over the tensor's storage, as a view.
+    #[pyo3(signature = (size, stride, storage_offset=None))]
+    fn as_strided<'py>(&self, py: Python<'py>, size: &Bound<'py, PyAny>, stride: &Bound<'py, PyAny>, storage_offset: Option<usize>) -> PyResult<Bound<'py, PyTensor>> {
+        let dims = super::convert::shape_of(&PyTuple::new(py, [size])?)?;
+        let strides = int_list(&PyTuple::new(py, [stride])?)?;
+        let t = &self.inner;
+        give("as_strided", py, 0, || {
+            crate::ensure!(dims.len() == strides.len(), Value, "as_strided", "mismatch in length of strides and shape");
+            crate::ensure!(strides.iter().all(|&s| s >= 0), Value, "as_strided", "negative strides are not supported");
+            let base = t.with_layout(|l, _| l.clone());
+            let offset = storage_offset.unwrap_or(base.offset);
+            let part = shape::Layout { dims: dims.into(), strides: strides.into(), offset };
+            ops::as_strided::op(t, base, part)
+        })
+    }
+
+    /// Order of the first dimension reversed, as Python's `reversed` wants it.
+    fn __reversed__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
+        let t = &self.inner;
+        give("flip", py, t.numel(), || if t.ndim() == 0 { ops::clone(t) } else { ops::flip(t, &[0]) })
     }
 }
 
 impl PyTensor {
     fn cast_to<'py>(&self, py: Python<'py>, d: DType, copy: bool) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        give(py, t.numel(), || if copy && d == t.dtype() { ops::clone(t) } else { ops::cast(t, d) })
+        give("to", py, t.numel(), || if copy && d == t.dtype() { ops::clone(t) } else { ops::cast(t, d) })
     }
 }
 
@@ -751,10 +841,20 @@ fn index_tensors(o: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Tensor>>> {
 }
 
 fn clamped<'py>(t: &Tensor, py: Python<'py>, min: Any<'_, 'py>, max: Any<'_, 'py>) -> PyResult<Tensor> {
-    let read = |o: Any<'_, 'py>, n: &str| o.filter(|o| !o.is_none()).map(|o| need_operand(o, n)).transpose();
+    let read = |o: Any<'_, 'py>, n: &str| o.filter(|o| !o.is_none()).map(|o| named_operand("clamp", o, n)).transpose();
     let (low, high) = (read(min, "min")?, read(max, "max")?);
     heavy(py, t.numel(), || {
         ops::clamp(t, low.as_ref().map(|o| o.as_operand()), high.as_ref().map(|o| o.as_operand()))
+    })
+}
+
+fn clamped_inplace(op: &'static str, t: &Tensor, py: Python<'_>, min: Any<'_, '_>, max: Any<'_, '_>) -> PyResult<()> {
+    let read = |o: Any<'_, '_>, n: &str| o.filter(|o| !o.is_none()).map(|o| named_operand(op, o, n)).transpose();
+    let (low, high) = (read(min, "min")?, read(max, "max")?);
+    call(py, || {
+        ops::replace(op, t, |t| {
+            ops::clamp(t, low.as_ref().map(|o| o.as_operand()), high.as_ref().map(|o| o.as_operand()))
+        })
     })
 }
 

@@ -80,6 +80,15 @@ class Size(tuple):
         return Size(r) if isinstance(i, slice) else r
     def __add__(self, other):
         return Size(tuple.__add__(self, tuple(other)))
+class _Capsule:
+    """A DLPack capsule as an object with the protocol, once."""
+    __slots__ = ("capsule",)
+    def __init__(self, capsule):
+        self.capsule = capsule
+    def __dlpack__(self, **_):
+        return self.capsule
+    def __dlpack_device__(self):
+        return (1, 0)
 class device:
     """Where a tensor lives; there is only the CPU."""
     __slots__ = ("type", "index")
@@ -129,6 +138,7 @@ pub fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let device = space.get_item("device")?.expect("defined above");
     m.add("Size", &size)?;
     m.add("device", &device)?;
+    m.add("_Capsule", space.get_item("_Capsule")?.expect("defined above"))?;
     let _ = DEVICE.set(py, device.call0()?.unbind());
     let _ = SIZE.set(py, size.unbind());
     Ok(())
@@ -311,6 +321,14 @@ pub fn need_operand(o: &Bound<'_, PyAny>, name: &str) -> PyResult<Owned> {
     operand(o)?.ok_or_else(|| {
         let t = o.get_type().name().map(|n| n.to_string()).unwrap_or_default();
         PyTypeError::new_err(format!("argument '{name}' must be a Tensor or a number, not {t}"))
+    })
+}
+
+/// As [`need_operand`], with the operation's name in the message.
+pub fn named_operand(op: &str, o: &Bound<'_, PyAny>, name: &str) -> PyResult<Owned> {
+    operand(o)?.ok_or_else(|| {
+        let t = o.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+        PyTypeError::new_err(format!("[{op}] argument '{name}' must be a Tensor or a number, not {t}"))
     })
 }
 

@@ -408,12 +408,28 @@ impl PyTensor {
         Ok(slf)
     }
 
+    /// Fills the tensor with 1 (with probability p) and 0.
+    #[pyo3(signature = (p=0.5, *, generator=None))]
+    fn bernoulli_<'py>(slf: Bound<'py, Self>, p: f64, generator: Option<&Bound<'py, PyGenerator>>) -> PyResult<Bound<'py, Self>> {
+        refill(&slf, |t| {
+            let probs = Array::full(&t.dims(), Scalar::Float(p), DType::F64)?;
+            stream(generator, |g| random::bernoulli(g, &probs))?.cast(t.dtype())
+        })?;
+        Ok(slf)
+    }
+
     /// Fills the tensor with numbers spread evenly over [from, to).
     #[pyo3(signature = (from_=0.0, to=1.0, *, generator=None))]
     fn uniform_<'py>(slf: Bound<'py, Self>, from_: f64, to: f64, generator: Option<&Bound<'py, PyGenerator>>) -> PyResult<Bound<'py, Self>> {
         refill(&slf, |t| stream(generator, |g| random::uniform(g, &t.dims(), t.dtype(), from_, to)))?;
         Ok(slf)
     }
+}
+
+/// One block of Philox4x32-10, for checks against known answers.
+#[pyfunction]
+fn _philox4x32(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
+    random::philox(counter, key)
 }
 
 fn refill(t: &Bound<'_, PyTensor>, f: impl FnOnce(&Tensor) -> Result<Array>) -> PyResult<()> {
@@ -446,7 +462,8 @@ pub fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     functions!(
         zeros, ones, empty, rand, randn, zeros_like, ones_like, empty_like, rand_like, randn_like, full, full_like,
-        arange, linspace, eye, randint, randperm, bernoulli, manual_seed, get_rng_state, set_rng_state, initial_seed
+        arange, linspace, eye, randint, randperm, bernoulli, manual_seed, get_rng_state, set_rng_state, initial_seed,
+        _philox4x32
     );
     Ok(())
 }

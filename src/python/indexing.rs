@@ -201,7 +201,7 @@ impl PyTensor {
         }
         let parts = parts(index)?;
         let r = heavy(py, t.numel(), || {
-            let (v, advanced) = view(t, parts)?;
+            let (v, advanced) = view(t, parts).map_err(|e| e.renamed("index"))?;
             if advanced.is_empty() {
                 return if v.same(t) { ops::slice_whole(t) } else { Ok(v) };
             }
@@ -225,7 +225,7 @@ impl PyTensor {
             let tracked = crate::graph::mode::grad_enabled()
                 && (t.requires_grad() || matches!(value.as_operand(), Operand::Tensor(v) if v.requires_grad()));
             t.check_inplace("index_put_", tracked)?;
-            let (v, advanced) = view(t, parts)?;
+            let (v, advanced) = view(t, parts).map_err(|e| e.renamed("index_put_"))?;
             match (advanced.is_empty(), value.as_operand()) {
                 (true, Operand::Number(s)) => ops::fill_(&v, s),
                 (true, Operand::Tensor(src)) => {
@@ -233,7 +233,7 @@ impl PyTensor {
                     let extra = src.ndim().saturating_sub(v.ndim());
                     let lead: Vec<usize> = (0..extra).collect();
                     let src = if extra > 0 { ops::squeeze(src, &lead)? } else { src.clone() };
-                    ops::copy_(&v, &src)
+                    ops::copy_(&v, &src).map_err(|e| e.renamed("index_put_"))
                 }
                 (false, o) => {
                     let src = match o {

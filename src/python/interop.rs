@@ -213,7 +213,12 @@ pub fn from_dlpack<'py>(
     if let Ok(t) = ext_tensor.cast::<PyTensor>() {
         return super::tensor::give(py, || if copy == Some(true) { ops::clone(&t.get().inner) } else { t.get().inner.detach() });
     }
-    let a = py.import("numpy")?.call_method1("from_dlpack", (ext_tensor,))?;
+    let source = if ext_tensor.is_instance_of::<pyo3::types::PyCapsule>() {
+        py.import("rgrad._rgrad")?.getattr("_Capsule")?.call1((ext_tensor,))?
+    } else {
+        ext_tensor.clone()
+    };
+    let a = py.import("numpy")?.call_method1("from_dlpack", (source,))?;
     let (t, _) = share(&a)?;
     let t = if copy == Some(true) { call(py, || ops::clone(&t))? } else { t };
     fresh(py, t)

@@ -30,7 +30,7 @@ const FUNCTIONS: &[&str] = &[
     "clone", "gather", "scatter_add", "scatter", "index_select", "index_add", "masked_select", "masked_fill",
     "nonzero", "take_along_dim", "index_put", "clamp", "clip", "clamp_min", "clamp_max", "matmul", "mm", "bmm", "mv",
     "dot", "outer", "addmm", "softmax", "log_softmax", "numel", "is_floating_point", "is_complex", "relu_", "clamp_",
-    "threshold", "detach",
+    "detach", "as_strided",
 ];
 
 /// PyTorch's other names of functions and methods.
@@ -60,6 +60,8 @@ fn _rgrad(m: &Bound<'_, PyModule>) -> PyResult<()> {
         ($($f:path),*) => { $( m.add_function(wrap_pyfunction!($f, m)?)?; )* };
     }
     functions!(
+        operators::pow,
+        operators::remainder,
         convert::tensor,
         interop::from_numpy,
         interop::as_tensor,

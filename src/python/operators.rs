@@ -1,6 +1,6 @@
 //! Operators of `Tensor`: the number protocol's slots, comparisons, and their in-place forms.
 
-use super::convert::{Owned, need_operand, operand};
+use super::convert::{Owned, named_operand, operand};
 use super::door::{call, heavy};
 use super::tensor::{PyTensor, fresh, give, wrap};
 use crate::graph::Tensor;
@@ -41,7 +41,7 @@ fn compare<'py>(
 
 /// Applies a row in place.
 pub fn inplace(slf: &Bound<'_, PyTensor>, other: &Bound<'_, PyAny>, row: &'static Row) -> PyResult<()> {
-    let o = need_operand(other, "other")?;
+    let o = named_operand(row.name, other, "other")?;
     let t = &slf.get().inner;
     heavy(slf.py(), t.numel(), || ops::row::apply_inplace(row, t, &[o.as_operand()], &[]))
 }
@@ -196,7 +196,7 @@ impl PyTensor {
     /// `other - alpha * self`.
     #[pyo3(signature = (other, *, alpha=None))]
     fn rsub<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, alpha: Option<f64>) -> PyResult<Bound<'py, PyTensor>> {
-        let o = need_operand(other, "other")?;
+        let o = named_operand("div", other, "other")?;
         let t = &slf.get().inner;
         give(slf.py(), || match alpha {
             None => ops::sub(o.as_operand(), t),
@@ -221,7 +221,7 @@ impl PyTensor {
     /// Quotient, rounded as `rounding_mode` says: `None`, `"trunc"` or `"floor"`.
     #[pyo3(signature = (other, *, rounding_mode=None))]
     fn div<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, rounding_mode: Option<&str>) -> PyResult<Bound<'py, PyTensor>> {
-        let o = need_operand(other, "other")?;
+        let o = named_operand("div", other, "other")?;
         let t = &slf.get().inner;
         give(slf.py(), || ops::div_rounded(t.into(), o.as_operand(), rounding_mode))
     }
@@ -239,13 +239,38 @@ impl PyTensor {
             None => inplace(&slf, other, &ops::binary::rows::div::ROW)?,
             Some("floor") => inplace(&slf, other, &ops::binary::rows::floor_divide::ROW)?,
             mode => {
-                let o = need_operand(other, "other")?;
+                let o = named_operand("div", other, "other")?;
                 let t = &slf.get().inner;
                 call(slf.py(), || ops::assign_as("div_", t, &ops::div_rounded(t.into(), o.as_operand(), mode)?))?;
             }
         }
         Ok(slf)
     }
+}
+
+macro_rules! number_first {
+    ($($(#[doc = $doc:literal])* $name:ident $second:ident;)*) => { $(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        #[pyo3(signature = (input, $second))]
+        pub fn $name<'py>(input: &Bound<'py, PyAny>, $second: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
+            let a = named_operand(stringify!($name), input, "input")?;
+            let b = named_operand(stringify!($name), $second, stringify!($second))?;
+            if matches!((&a, &b), (Owned::Number(_), Owned::Number(_))) {
+                return Err(pyo3::exceptions::PyTypeError::new_err(concat!(
+                    "[", stringify!($name), "] one of the two arguments must be a Tensor"
+                )));
+            }
+            give(input.py(), || ops::$name(a.as_operand(), b.as_operand()))
+        }
+    )* };
+}
+
+number_first! {
+    /// Power; either argument may be a number.
+    pow exponent;
+    /// Remainder with the sign of the divisor; either argument may be a number.
+    remainder other;
 }
 
 fn no_modulo(m: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -276,7 +301,7 @@ fn scaled_sum<'py>(
     sign: f64,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let py = slf.py();
-    let o = need_operand(other, "other")?;
+    let o = named_operand(if sign > 0.0 { "add" } else { "sub" }, other, "other")?;
     let t = &slf.get().inner;
     let Some(a) = alpha else {
         let r = heavy(py, t.numel(), || {
@@ -299,7 +324,7 @@ fn scaled_inplace(slf: &Bound<'_, PyTensor>, other: &Bound<'_, PyAny>, alpha: Op
         None if sign > 0.0 => inplace(slf, other, &ops::binary::rows::add::ROW),
         None => inplace(slf, other, &ops::binary::rows::sub::ROW),
         Some(a) => {
-            let o = need_operand(other, "other")?;
+            let o = named_operand("div", other, "other")?;
             let t = &slf.get().inner;
             heavy(slf.py(), t.numel(), || ops::add_scaled_(t, o.as_operand(), sign * a))
         }

@@ -181,6 +181,18 @@ impl PyTensor {
         super::convert::device_object(py)
     }
 
+    /// Whether the tensor is on the CPU: always.
+    #[getter]
+    fn is_cpu(&self) -> bool {
+        true
+    }
+
+    /// Whether the tensor is on a GPU: never.
+    #[getter]
+    fn is_cuda(&self) -> bool {
+        false
+    }
+
     /// Strides in elements, or one of them.
     #[pyo3(signature = (dim=None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {

@@ -323,6 +323,13 @@ impl Registration {
     }
 }
 
+impl Registration {
+    /// Ends the ownership: the resource becomes free-standing and counts as handed up.
+    pub fn give_up(self) {
+        self.scope.0.inner.lock().counts.returned += 1;
+    }
+}
+
 impl Drop for Registration {
     fn drop(&mut self) {
         let mut inner = self.scope.0.inner.lock();

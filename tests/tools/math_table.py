@@ -1,7 +1,8 @@
 """Writes the table of true values that the vector functions are held to, with mpmath.
 
-    python tests/tools/math_table.py > src/kernels/simd/testdata.txt
+python tests/tools/math_table.py > src/kernels/simd/testdata.txt
 """
+
 import random
 import struct
 
@@ -20,7 +21,9 @@ def sigmoid(x):
 
 def points(name, rng):
     if name == "log":
-        return [rng.uniform(0.3, 3.0) for _ in range(120)] + [10 ** rng.uniform(-307, 308) for _ in range(120)]
+        return [rng.uniform(0.3, 3.0) for _ in range(120)] + [
+            10 ** rng.uniform(-307, 308) for _ in range(120)
+        ]
     if name == "log1p":
         near = [10 ** rng.uniform(-17, 0) * rng.choice((-0.99, 1)) for _ in range(150)]
         return near + [10 ** rng.uniform(0, 300) for _ in range(60)]

@@ -17,7 +17,9 @@ __all__ = ["checkpoint", "checkpoint_sequential"]
 
 def _now() -> int:
     """A number that every operation recorded from here on in this thread is above."""
-    return zeros((), requires_grad=True).view(()).grad_fn._sequence_nr
+    node = zeros((), requires_grad=True).view(()).grad_fn
+    assert node is not None
+    return node._sequence_nr
 
 
 def _captured(ys: list[Tensor], own: list[Tensor], start: int) -> list[Tensor]:

@@ -231,7 +231,7 @@ fn sigmoid<L: Lanes>(x: L, f: &Format) -> L {
 }
 
 macro_rules! precision {
-    ($name:ident, $t:ident, $format:ident, [$($std:ident => $f:ident),*], [$($c:ident => $g:ident),*], $fmod:expr) => {
+    ($name:ident, $t:ident, $format:ident, [$($std:ident => $f:ident),*], [$($c:ident => $g:ident),*], $acosh:ident, $fmod:expr) => {
         pub(super) mod $name {
             use super::{Lanes, $format as FORMAT};
             use super::super::MathLanes;
@@ -257,6 +257,10 @@ macro_rules! precision {
                 pub fn $g<L: Lanes<T = $t>>(x: L) -> L { x.map(libm::$c) }
             )*
             #[inline(always)]
+            pub fn acosh<L: Lanes<T = $t>>(x: L) -> L {
+                x.map(|v| if v < 1.0 { $t::NAN } else { libm::$acosh(v) })
+            }
+            #[inline(always)]
             pub fn pow<L: Lanes<T = $t>>(x: L, o: L) -> L { x.map2(o, $t::powf) }
             #[inline(always)]
             pub fn atan2<L: Lanes<T = $t>>(x: L, o: L) -> L { x.map2(o, $t::atan2) }
@@ -271,8 +275,8 @@ macro_rules! precision {
 precision!(single, f32, SINGLE,
     [exp2 => exp2, log2 => log2, log10 => log10, sin => sin, cos => cos, tan => tan, asin => asin, acos => acos,
      atan => atan, sinh => sinh, cosh => cosh],
-    [asinhf => asinh, acoshf => acosh, atanhf => atanh, erff => erf, erfcf => erfc], |a, b| a % b);
+    [asinhf => asinh, atanhf => atanh, erff => erf, erfcf => erfc], acoshf, |a, b| a % b);
 precision!(double, f64, DOUBLE,
     [exp2 => exp2, log2 => log2, log10 => log10, sin => sin, cos => cos, tan => tan, asin => asin, acos => acos,
      atan => atan, sinh => sinh, cosh => cosh],
-    [asinh => asinh, acosh => acosh, atanh => atanh, erf => erf, erfc => erfc], |a, b| a % b);
+    [asinh => asinh, atanh => atanh, erf => erf, erfc => erfc], acosh, |a, b| a % b);
