@@ -209,7 +209,10 @@ def limit_samples(rng):
     yield Sample(np.where(np.abs(x - y) < 0.1, x + 0.3, x), y)
 
 
-AT_LIMIT = {"errors": (((np.ones(2), np.ones(3)), {}, RuntimeError), ((np.ones(2), "a"), {}, TypeError))}
+AT_LIMIT = {
+    "called": ("clamp",),
+    "errors": (((np.ones(2), np.ones(3)), {}, RuntimeError), ((np.ones(2), "a"), {}, TypeError)),
+}
 
 PARAMETRIC = [
     parametric(
@@ -493,7 +496,7 @@ CREATION = (
     "full_like",
     "empty_like",
 )
-RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "rand_like", "randn_like")
+RANDOM = ("rand", "randn", "randint", "randperm", "bernoulli", "rand_like", "randn_like", "dropout")
 
 # Names of the registry whose row stands under another name.
 ALIASES = {

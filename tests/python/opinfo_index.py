@@ -206,6 +206,7 @@ INDEX = [
     ),
     Op(
         name="take_along_dim",
+        called=("gather",),
         ref=lambda x, index, dim=None: np.take_along_axis(x, index, axis=dim),
         dtypes=ALL,
         samples=rows(

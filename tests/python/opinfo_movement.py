@@ -57,6 +57,17 @@ def squeeze(x, dim=None):
     return np.squeeze(x, tuple(d for d in dims if x.ndim and x.shape[d] == 1))
 
 
+def as_strided(x, size, stride, offset=0):
+    places = offset + sum(
+        (
+            np.arange(n).reshape(-1, *[1] * (len(size) - 1 - i)) * s
+            for i, (n, s) in enumerate(zip(size, stride))
+        ),
+        0,
+    )
+    return x.ravel()[np.broadcast_to(places, size)]
+
+
 def narrow(x, dim, start, length):
     return np.take(
         x,
@@ -108,7 +119,7 @@ MOVEMENT = [
         [(0, 2), (1, -1), (1, 1), (Shape(()), (0, -1))],
         errors=(FAR2,),
     ),
-    move("swapaxes", np.swapaxes, [(0, 2), (-1, 1)], errors=(FAR2,)),
+    move("swapaxes", np.swapaxes, [(0, 2), (-1, 1)], errors=(FAR2,), called=("transpose",)),
     move(
         "permute",
         lambda x, p: np.transpose(x, p),
@@ -157,6 +168,7 @@ MOVEMENT = [
         [((2, 3),), ((4, 2, 3),), (Shape(()), ((2, 2),))],
         shape=(2, 1),
         errors=(((np.ones((2, 3)), (2, 4)), {}, RuntimeError),),
+        called=("expand",),
     ),
     move(
         "flatten",
@@ -235,6 +247,13 @@ MOVEMENT = [
         call=lambda x, *r: x.repeat(*r),
         function=False,
         errors=(((np.ones((2, 3)), 2), {}, RuntimeError), ((np.ones(3), -1), {}, RuntimeError)),
+    ),
+    move(
+        "as_strided",
+        lambda x, *a: as_strided(x, *a),
+        [((3, 2), (2, 1)), ((4, 3), (5, 1), 2), ((2, 2, 2), (1, 1, 1)), ((), (), 7), ((3, 4), (0, 2))],
+        call=lambda x, *a: x.contiguous().clone().as_strided(*a),
+        errors=(((np.ones(6), (3, 3), (3, 1)), {}, RuntimeError),),
     ),
     move("clone", np.copy, [(), (Shape(()), ()), (Shape((0, 3)), ())]),
     move("ravel", np.ravel, [(), (Shape(()), ())]),

@@ -201,6 +201,13 @@ def cross_entropy_samples(rng):
     yield Sample(m(rng, 4, 5), uniform(rng, (4, 5), (0.1, 1)))
 
 
+def layer_norm(x, shape, weight=None, bias=None, eps=1e-5):
+    over = tuple(range(x.ndim - len(shape), x.ndim))
+    y = (x - x.mean(over, keepdims=True)) / np.sqrt(x.var(over, keepdims=True) + eps)
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
 PAIR_ERRORS = (
     ((np.ones(2), np.ones(3)), {}, RuntimeError),
     ((np.ones(2), np.ones(2)), {"reduction": "other"}, ValueError),
@@ -249,6 +256,30 @@ NETWORKS = [
         BAD_TARGETS,
         method=False,
         dtypes=("float64", "float32"),
+        called=("nll_loss",),
+    ),
+    nn(
+        F + "embedding",
+        lambda index, table, padding_idx=None: table[index],
+        lambda rng: [
+            Sample(np.array([[1, 1], [3, 0]]), m(rng, 4, 3)),
+            Sample(np.array(2), m(rng, 4, 3)),
+            Sample(np.zeros((0, 2), np.int64), m(rng, 4, 3)),
+        ],
+        (((np.array([4]), np.ones((4, 3))), {}, IndexError),),
+        method=False,
+    ),
+    nn(
+        F + "layer_norm",
+        layer_norm,
+        lambda rng: [
+            Sample(m(rng, 2, 3, 4), (4,)),
+            Sample(m(rng, 2, 3, 4), (3, 4), m(rng, 3, 4), m(rng, 3, 4)),
+            Sample(m(rng, 2, 4), (4,), weight=m(rng, 4), eps=0.1),
+        ],
+        (((np.ones((2, 3)), (2,)), {}, RuntimeError),),
+        method=False,
+        rtol=40,
     ),
     nn(
         F + "mse_loss",

@@ -370,14 +370,3 @@ def test_forward_mode_of_a_custom_function():
 
     _, tangent = T.func.jvp(Sine.apply, (T.tensor(0.5, dtype=T.float64),), (T.tensor(2.0, dtype=T.float64),))
     assert tangent.item() == pytest.approx(2 * np.cos(0.5))
-
-
-def test_saved_tensors_hooks_transform_what_is_saved():
-    packed = []
-    with T.autograd.graph.saved_tensors_hooks(
-        lambda t: (packed.append(t.tolist()), t.tolist())[1], lambda v: T.tensor(v, dtype=T.float64)
-    ):
-        x = leaf(2.0)
-        y = Cube.apply(x)
-    y.backward()
-    assert packed == [2.0] and x.grad.item() == 12

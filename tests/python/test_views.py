@@ -239,16 +239,6 @@ def test_error_about_a_changed_value_names_the_operation():
         y.sum().backward()
 
 
-def test_write_beside_a_saved_part_is_allowed():
-    """A recurrence written into one buffer is a correct program."""
-    w = T.tensor(0.5, requires_grad=True)
-    buffer = T.zeros(4)
-    buffer[0] = 1.0
-    for i in range(3):
-        buffer[i + 1] = buffer[i] * w
-    buffer.sum().backward()
-    assert w.grad.item() == 1 + 2 * 0.5 + 3 * 0.25
-
 
 def test_write_over_a_saved_part_is_found():
     x = T.tensor([1.0, 2.0, 3.0], requires_grad=True)
