@@ -543,6 +543,7 @@ SYNONYMS = {
 
 # Public functions that are no operations: state, queries, in-place forms as functions.
 UTILITIES = (
+    "as_strided",
     "can_cast",
     "clamp_",
     "detach",

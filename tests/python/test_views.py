@@ -239,7 +239,6 @@ def test_error_about_a_changed_value_names_the_operation():
         y.sum().backward()
 
 
-
 def test_write_over_a_saved_part_is_found():
     x = T.tensor([1.0, 2.0, 3.0], requires_grad=True)
     b = x.clone()
