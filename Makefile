@@ -24,6 +24,7 @@ lint: | $(BIN)/ruff  ## formatting and lints of both languages
 	cargo clippy --all-targets --no-default-features -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m mypy python/rgrad
 
 format: | $(BIN)/ruff  ## format both languages
 	cargo fmt
