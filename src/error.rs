@@ -61,7 +61,12 @@ impl Error {
     /// Wraps an error of the host language, to be given back unchanged by [`Error::into_payload`].
     #[cold]
     pub fn foreign(message: impl Into<String>, payload: Box<dyn Any + Send + Sync>) -> Error {
-        Error(Box::new(Inner { kind: Kind::Foreign, op: Cow::Borrowed(""), message: message.into(), payload: Some(payload) }))
+        Error(Box::new(Inner {
+            kind: Kind::Foreign,
+            op: Cow::Borrowed(""),
+            message: message.into(),
+            payload: Some(payload),
+        }))
     }
 
     /// The class of the error.

@@ -2,21 +2,20 @@
 //!
 //! Modules are listed in layer order: each uses only itself and those above it (a test holds this).
 
-
-pub mod error;
-pub mod dtype;
-pub mod shape;
-pub mod storage;
-pub mod scope;
 pub mod array;
-pub mod kernels;
-pub mod graph;
-pub mod ops;
+pub mod dtype;
 pub mod engine;
+pub mod error;
 pub mod func;
+pub mod graph;
+pub mod kernels;
+pub mod ops;
 #[cfg(feature = "python")]
 pub mod python;
+pub mod scope;
+pub mod shape;
+pub mod storage;
 
+pub use array::Array;
 pub use dtype::{DType, Scalar};
 pub use error::{Error, Kind, Result};
-pub use array::Array;

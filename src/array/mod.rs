@@ -284,7 +284,10 @@ impl Array {
     /// The number at a position given by its indexes.
     pub fn at(&self, index: &[usize]) -> Scalar {
         let shift: isize = index.iter().zip(self.strides()).map(|(&i, s)| i as isize * s).sum();
-        assert!(index.len() == self.ndim() && index.iter().zip(self.dims()).all(|(i, d)| i < d), "index in range");
+        assert!(
+            index.len() == self.ndim() && index.iter().zip(self.dims()).all(|(i, d)| i < d),
+            "index in range"
+        );
         // SAFETY: the indexes were just checked against the sizes.
         with_element!(self.dtype, T => unsafe { self.ptr().cast::<T>().offset(shift).read() }.to_scalar())
     }
@@ -310,7 +313,12 @@ impl Array {
 
 impl std::fmt::Debug for Array {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&format(self, &display::PrintOptions::default(), "array(", &format!(", dtype={})", self.dtype)))
+        f.write_str(&format(
+            self,
+            &display::PrintOptions::default(),
+            "array(",
+            &format!(", dtype={})", self.dtype),
+        ))
     }
 }
 

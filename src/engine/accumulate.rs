@@ -5,7 +5,8 @@ use crate::{Result, ops};
 
 /// Whether nobody but the caller can see the tensor's memory.
 fn is_ours(t: &Tensor) -> bool {
-    t.is_unique() && t.array().is_ok_and(|a| a.storage().refs() == 2 && a.is_contiguous() && !a.storage().is_foreign())
+    t.is_unique()
+        && t.array().is_ok_and(|a| a.storage().refs() == 2 && a.is_contiguous() && !a.storage().is_foreign())
 }
 
 /// The sum of two contributions.
@@ -21,7 +22,8 @@ pub(super) fn add_into(old: Tensor, new: Tensor, create_graph: bool) -> Result<T
 /// The tensor itself when its memory is nobody else's, else a copy.
 pub(super) fn own(t: &Tensor, create_graph: bool) -> Result<Tensor> {
     // One handle is the caller's; the array below holds the second reference of the buffer.
-    let alone = t.is_unique() && t.array().is_ok_and(|a| a.storage().refs() == 2 && !a.layout().may_overlap());
+    let alone =
+        t.is_unique() && t.array().is_ok_and(|a| a.storage().refs() == 2 && !a.layout().may_overlap());
     if alone {
         let extra = t.scope().is_none();
         if extra {

@@ -219,10 +219,8 @@ impl Pass<'_> {
     fn run(&self, roots: &[Edge], seeds: Vec<Tensor>) -> Result<Vec<Option<Tensor>>> {
         let plan = self.plan;
         let mut buffers: Vec<Cotangents> = plan.tasks.iter().map(|_| Cotangents::new()).collect();
-        let mut sinks = Sinks {
-            leaves: vec![None; plan.leaves.len()],
-            captured: vec![None; self.inputs.len()],
-        };
+        let mut sinks =
+            Sinks { leaves: vec![None; plan.leaves.len()], captured: vec![None; self.inputs.len()] };
         let mut pending: Vec<u32> = plan.leaves.iter().map(|l| l.contributions).collect();
         for (edge, seed) in roots.iter().zip(seeds) {
             match plan.target(edge) {

@@ -53,11 +53,8 @@ pub(super) fn try_run(
         return None;
     }
     // Slots in the order of the serial schedule; contributions that are there already come first.
-    let mut waiting: Vec<Waiting> = plan
-        .tasks
-        .iter()
-        .map(|_| Waiting { slots: Vec::new(), left: AtomicU32::new(0) })
-        .collect();
+    let mut waiting: Vec<Waiting> =
+        plan.tasks.iter().map(|_| Waiting { slots: Vec::new(), left: AtomicU32::new(0) }).collect();
     for (w, b) in waiting.iter_mut().zip(buffers.iter_mut()) {
         for (nr, g) in std::mem::take(b).into_iter().enumerate() {
             if let Some(g) = g {

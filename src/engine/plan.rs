@@ -1,8 +1,8 @@
 //! Which nodes a pass needs and in which order they run.
 
+use crate::Result;
 use crate::graph::{Edge, Node, Tensor};
 use crate::ops::row::freed;
-use crate::Result;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;

@@ -9,7 +9,9 @@ mod record;
 mod saved;
 mod tensor;
 
-pub use node::{Edge, Grads, HookHandle, Hooks, Meta, Node, NodeHook, Op, PreHook, TensorHook, Vjp, next_hook};
+pub use node::{
+    Edge, Grads, HookHandle, Hooks, Meta, Node, NodeHook, Op, PreHook, TensorHook, Vjp, next_hook,
+};
 pub use record::{Input, MakeNode, attach, rewrite_history, set_region_node, views_of};
 pub use saved::{From, Saved};
 pub use tensor::{Dual, Tensor, WeakTensor};

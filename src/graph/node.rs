@@ -189,7 +189,11 @@ impl Node {
         let mut h = self.hooks.lock();
         let r = f(h.get_or_insert_with(Box::default));
         if h.as_ref().is_some_and(|h| {
-            h.tensor.is_empty() && h.retain.is_empty() && h.pre.is_empty() && h.post.is_empty() && h.metadata.is_none()
+            h.tensor.is_empty()
+                && h.retain.is_empty()
+                && h.pre.is_empty()
+                && h.post.is_empty()
+                && h.metadata.is_none()
         }) {
             *h = None;
         }

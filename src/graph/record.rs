@@ -2,8 +2,8 @@
 
 use super::tensor::{Data, View};
 use super::{Edge, Meta, Node, Op, Tensor, mode};
-use crate::{Array, Result, bail};
 use crate::shape::Layout;
+use crate::{Array, Result, bail};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -92,7 +92,8 @@ impl Tensor {
         refresh_view(self);
         let s = self.state();
         let leaf = s.requires_grad && !matches!(s.edge, Edge::Node(..));
-        let view = s.extra.as_ref().and_then(|e| e.view.as_ref()).map(|v| (v.base.clone(), v.multi, v.unrecorded));
+        let view =
+            s.extra.as_ref().and_then(|e| e.view.as_ref()).map(|v| (v.base.clone(), v.multi, v.unrecorded));
         let tracked = s.requires_grad;
         drop(s);
         if leaf && view.is_none() {

@@ -481,7 +481,11 @@ impl Tensor {
             Some(d) if d.level == level => (d.primal, Some(d.tangent)),
             Some(d) => {
                 // An outer level's tangent may lie below; the inner one has ended.
-                if mode::level_is_active(d.level) { (self.clone(), None) } else { d.primal.unpack_dual(level) }
+                if mode::level_is_active(d.level) {
+                    (self.clone(), None)
+                } else {
+                    d.primal.unpack_dual(level)
+                }
             }
             None => (self.clone(), None),
         }

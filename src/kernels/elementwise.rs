@@ -25,7 +25,8 @@ pub enum In<'a> {
 }
 
 /// A loop of an integer formula: `n` elements, by operand a pointer and a stride in elements.
-pub type IntRun = unsafe fn(n: usize, ins: *const *const i64, strides: *const isize, out: *mut i64, stride: isize);
+pub type IntRun =
+    unsafe fn(n: usize, ins: *const *const i64, strides: *const isize, out: *mut i64, stride: isize);
 
 /// The layout that a result should have: that of the operands when they all lie alike without gaps, else row-major.
 pub fn result_layout(dims: &[usize], ins: &[In<'_>]) -> Layout {
@@ -184,7 +185,8 @@ fn nest<const N: usize>(
 ) {
     let zeros: crate::shape::Strides = smallvec::SmallVec::from_elem(0, out.ndim());
     let at = |k: usize| if k == 0 { Some(out) } else { arrays[k - 1].as_ref() };
-    let nest = Nest::<N>::sorted(out.dims(), std::array::from_fn(|k| at(k).map_or(&zeros[..], |a| a.strides())));
+    let nest =
+        Nest::<N>::sorted(out.dims(), std::array::from_fn(|k| at(k).map_or(&zeros[..], |a| a.strides())));
     let ops = Operands::<N> {
         ptrs: std::array::from_fn(|k| at(k).map_or(std::ptr::null_mut(), |a| a.ptr())),
         dtypes: std::array::from_fn(|k| at(k).map(|a| a.dtype())),
@@ -233,7 +235,8 @@ fn run_one<const N: usize>(
             let stride = nest.steps[k + 1];
             // SAFETY: the nest stays inside the operand's layout; the scratch holds CHUNK elements of 8 bytes.
             unsafe {
-                let src = ops.ptrs[k + 1].offset((offsets[k + 1] + done as isize * stride) * d.size() as isize);
+                let src =
+                    ops.ptrs[k + 1].offset((offsets[k + 1] + done as isize * stride) * d.size() as isize);
                 if gather[k] {
                     let m = if stride == 0 { 1 } else { n };
                     let dst = scratch[k + 1].as_mut_ptr().cast::<u8>();
@@ -246,7 +249,8 @@ fn run_one<const N: usize>(
         }
         // SAFETY: as above for the result.
         unsafe {
-            let dst = ops.ptrs[0].offset((offsets[0] + done as isize * nest.steps[0]) * out_dtype.size() as isize);
+            let dst =
+                ops.ptrs[0].offset((offsets[0] + done as isize * nest.steps[0]) * out_dtype.size() as isize);
             let o = if scatter { scratch[0].as_mut_ptr().cast::<u8>() } else { dst };
             f(n, ptrs.as_ptr(), steps.as_ptr(), &raw const o);
             if scatter {

@@ -75,13 +75,7 @@ fn at_least_1d(a: &Array) -> Array {
 }
 
 /// Walks `index` with one array read or written at the same positions and one at the indexed ones.
-fn walk(
-    at: &Array,
-    index: &Array,
-    other: &Array,
-    dim: usize,
-    mut f: impl FnMut(isize, isize),
-) -> Result<()> {
+fn walk(at: &Array, index: &Array, other: &Array, dim: usize, mut f: impl FnMut(isize, isize)) -> Result<()> {
     let size = at.dims()[dim];
     let mut place: Strides = at.strides().into();
     let along = std::mem::replace(&mut place[dim], 0);
@@ -204,7 +198,8 @@ pub fn index_add_into(out: &Array, dim: usize, index: &Array, src: &Array, alpha
     let list = index.to_vec::<i64>()?;
     let (o1, s1) = (at_least_1d(out), at_least_1d(src));
     let fits = o1.ndim() == s1.ndim()
-        && (0..o1.ndim()).all(|k| if k == dim { s1.dims()[k] == list.len() } else { s1.dims()[k] == o1.dims()[k] });
+        && (0..o1.ndim())
+            .all(|k| if k == dim { s1.dims()[k] == list.len() } else { s1.dims()[k] == o1.dims()[k] });
     ensure!(
         fits,
         Shape,
@@ -294,7 +289,11 @@ fn advanced(a: &Array, indices: &[Option<Array>]) -> Result<Advanced> {
             Ok(c) => c,
             Err(_) => {
                 let shapes: Vec<&[usize]> = indices.iter().flatten().map(|i| i.dims()).collect();
-                bail!(Index, "", "shape mismatch: indexing tensors could not be broadcast together with shapes {shapes:?}")
+                bail!(
+                    Index,
+                    "",
+                    "shape mismatch: indexing tensors could not be broadcast together with shapes {shapes:?}"
+                )
             }
         };
     }
@@ -337,7 +336,9 @@ fn for_each_pair(v: &Advanced, mut f: impl FnMut(isize, isize, usize, isize, isi
     debug_assert_eq!(out.len(), t);
     let nest = Nest::<2>::new(&v.rest, [&v.rest_strides, &out]);
     for (k, &at) in v.offsets.iter().enumerate() {
-        nest.for_each(0, nest.runs(), |[p, o]| f(at + p, k as isize * after + o, nest.len, nest.steps[0], nest.steps[1]));
+        nest.for_each(0, nest.runs(), |[p, o]| {
+            f(at + p, k as isize * after + o, nest.len, nest.steps[0], nest.steps[1])
+        });
     }
 }
 
@@ -483,6 +484,9 @@ mod tests {
         assert_eq!(s.at(&[2, 2]).as_f64(), 10.0);
         let bad = Array::from_slice(&[-1i64], &[1, 1]).unwrap();
         assert!(gather(&a, 1, &bad).is_err());
-        assert_eq!(nonzero(&Array::from_slice(&[0i64, 5, 7], &[3]).unwrap()).unwrap().to_vec::<i64>().unwrap(), [1, 2]);
+        assert_eq!(
+            nonzero(&Array::from_slice(&[0i64, 5, 7], &[3]).unwrap()).unwrap().to_vec::<i64>().unwrap(),
+            [1, 2]
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! Joining, reordering and generating elements.
 
+use crate::dtype::Element;
 use crate::dtype::{DType, Scalar};
 use crate::shape::Dims;
 use crate::{Array, Result, bail, ensure, with_element};
-use crate::dtype::Element;
 
 /// Joins arrays along a dimension; sizes elsewhere must agree. Empty vectors are left out.
 ///
@@ -173,7 +173,10 @@ mod tests {
 
     #[test]
     fn generators_and_joins() {
-        let a = arange(Scalar::Int(0), Scalar::Int(6), Scalar::Int(1), DType::I64).unwrap().reshape(&[2, 3]).unwrap();
+        let a = arange(Scalar::Int(0), Scalar::Int(6), Scalar::Int(1), DType::I64)
+            .unwrap()
+            .reshape(&[2, 3])
+            .unwrap();
         assert_eq!(roll(&a, &[1], &[1]).unwrap().to_vec::<i64>().unwrap(), [2, 0, 1, 5, 3, 4]);
         assert_eq!(flip(&a, &[0, 1]).unwrap().to_vec::<i64>().unwrap(), [5, 4, 3, 2, 1, 0]);
         assert_eq!(tril(&a, 0).unwrap().to_vec::<i64>().unwrap(), [0, 0, 0, 3, 4, 0]);

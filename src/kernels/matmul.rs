@@ -162,8 +162,25 @@ impl Job {
             }
             let call = |p| {
                 gemm::gemm(
-                    m, n, k, out, oc, or, false, a.cast_const(), ac, ar, b.cast_const(), bc, br, zero, one, false,
-                    false, false, p,
+                    m,
+                    n,
+                    k,
+                    out,
+                    oc,
+                    or,
+                    false,
+                    a.cast_const(),
+                    ac,
+                    ar,
+                    b.cast_const(),
+                    bc,
+                    br,
+                    zero,
+                    one,
+                    false,
+                    false,
+                    false,
+                    p,
                 )
             };
             if parallel {

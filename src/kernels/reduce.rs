@@ -151,7 +151,12 @@ struct Plan {
 }
 
 fn plan(a: &Array, dims: &[usize]) -> Plan {
-    let mut p = Plan { kept: Dims::new(), kept_strides: Default::default(), over: Dims::new(), over_strides: Default::default() };
+    let mut p = Plan {
+        kept: Dims::new(),
+        kept_strides: Default::default(),
+        over: Dims::new(),
+        over_strides: Default::default(),
+    };
     for (i, (&d, &s)) in a.dims().iter().zip(a.strides()).enumerate() {
         if dims.contains(&i) {
             p.over.push(d);
@@ -414,7 +419,11 @@ pub fn max_min(a: &Array, dims: &[usize], keepdim: bool, greatest: bool) -> Resu
     not_empty(a, dims, if greatest { "max" } else { "min" })?;
     let out = shape::reduced(a.dims(), dims, keepdim);
     let acc = accumulator(a.dtype());
-    let r = if greatest { by_accumulator!(a, acc, Max, dims, &out) } else { by_accumulator!(a, acc, Min, dims, &out) };
+    let r = if greatest {
+        by_accumulator!(a, acc, Max, dims, &out)
+    } else {
+        by_accumulator!(a, acc, Min, dims, &out)
+    };
     r?.cast(a.dtype())
 }
 
@@ -652,7 +661,8 @@ mod tests {
         assert!(v.at(&[1]).as_f64().is_nan());
         let m = max_min(&a, &[0, 1], false, true).unwrap();
         assert!(m.item().unwrap().as_f64().is_nan());
-        let rows = logsumexp(&Array::from_slice(&[f64::NEG_INFINITY; 2], &[2]).unwrap(), &[0], false).unwrap();
+        let rows =
+            logsumexp(&Array::from_slice(&[f64::NEG_INFINITY; 2], &[2]).unwrap(), &[0], false).unwrap();
         assert_eq!(rows.item().unwrap().as_f64(), f64::NEG_INFINITY);
     }
 }

@@ -105,11 +105,21 @@ pub(crate) fn floored<L: MathLanes>(x: L, y: L) -> L {
 /// Integer power; negative exponents give 0 except for bases 1 and -1.
 pub(crate) fn power(x: i64, y: i64) -> i64 {
     match (x, y) {
-        (_, y) if y >= 0 => (0..64).fold((1i64, x), |(acc, b), i| {
-            (if y >> i & 1 == 1 { acc.wrapping_mul(b) } else { acc }, b.wrapping_mul(b))
-        }).0,
+        (_, y) if y >= 0 => {
+            (0..64)
+                .fold((1i64, x), |(acc, b), i| {
+                    (if y >> i & 1 == 1 { acc.wrapping_mul(b) } else { acc }, b.wrapping_mul(b))
+                })
+                .0
+        }
         (1, _) => 1,
-        (-1, y) => if y % 2 == 0 { 1 } else { -1 },
+        (-1, y) => {
+            if y % 2 == 0 {
+                1
+            } else {
+                -1
+            }
+        }
         _ => 0,
     }
 }

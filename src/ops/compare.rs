@@ -23,43 +23,47 @@ pub struct Comparison {
 /// Gives all comparisons to a macro.
 #[macro_export]
 macro_rules! compare_rows {
-    ($callback:ident) => { $callback! {
-        /// Whether `x` equals `y`.
-        eq(x, y) = x.eq(y), x == y;
-        /// Whether `x` differs from `y`.
-        ne(x, y) = x.ne(y), x != y;
-        /// Whether `x` is less than `y`.
-        lt(x, y) = x.lt(y), x < y;
-        /// Whether `x` is at most `y`.
-        le(x, y) = x.le(y), x <= y;
-        /// Whether `x` is greater than `y`.
-        gt(x, y) = x.gt(y), x > y;
-        /// Whether `x` is at least `y`.
-        ge(x, y) = x.ge(y), x >= y;
-        /// Whether both are true (not zero).
-        logical_and(x, y) = x.ne(L::from_f64(0.0)) & y.ne(L::from_f64(0.0)), x != 0 && y != 0;
-        /// Whether either is true (not zero).
-        logical_or(x, y) = x.ne(L::from_f64(0.0)) | y.ne(L::from_f64(0.0)), x != 0 || y != 0;
-        /// Whether exactly one is true (not zero).
-        logical_xor(x, y) = x.ne(L::from_f64(0.0)) ^ y.ne(L::from_f64(0.0)), (x != 0) != (y != 0);
-    } };
+    ($callback:ident) => {
+        $callback! {
+            /// Whether `x` equals `y`.
+            eq(x, y) = x.eq(y), x == y;
+            /// Whether `x` differs from `y`.
+            ne(x, y) = x.ne(y), x != y;
+            /// Whether `x` is less than `y`.
+            lt(x, y) = x.lt(y), x < y;
+            /// Whether `x` is at most `y`.
+            le(x, y) = x.le(y), x <= y;
+            /// Whether `x` is greater than `y`.
+            gt(x, y) = x.gt(y), x > y;
+            /// Whether `x` is at least `y`.
+            ge(x, y) = x.ge(y), x >= y;
+            /// Whether both are true (not zero).
+            logical_and(x, y) = x.ne(L::from_f64(0.0)) & y.ne(L::from_f64(0.0)), x != 0 && y != 0;
+            /// Whether either is true (not zero).
+            logical_or(x, y) = x.ne(L::from_f64(0.0)) | y.ne(L::from_f64(0.0)), x != 0 || y != 0;
+            /// Whether exactly one is true (not zero).
+            logical_xor(x, y) = x.ne(L::from_f64(0.0)) ^ y.ne(L::from_f64(0.0)), (x != 0) != (y != 0);
+        }
+    };
 }
 
 /// Gives all tests of one tensor to a macro.
 #[macro_export]
 macro_rules! test_rows {
-    ($callback:ident) => { $callback! {
-        /// Whether `x` is NaN.
-        isnan(x) = x.is_nan(), { let _ = x; false };
-        /// Whether `x` is infinite.
-        isinf(x) = x.abs().eq(L::from_f64(f64::INFINITY)), { let _ = x; false };
-        /// Whether `x` is neither infinite nor NaN.
-        isfinite(x) = x.abs().lt(L::from_f64(f64::INFINITY)), { let _ = x; true };
-        /// Whether `x` is false (zero).
-        logical_not(x) = x.eq(L::from_f64(0.0)), x == 0;
-        /// Whether `x` is negative, -0 included.
-        signbit(x) = L::from_f64(1.0).copysign(x).lt(L::from_f64(0.0)), x < 0;
-    } };
+    ($callback:ident) => {
+        $callback! {
+            /// Whether `x` is NaN.
+            isnan(x) = x.is_nan(), { let _ = x; false };
+            /// Whether `x` is infinite.
+            isinf(x) = x.abs().eq(L::from_f64(f64::INFINITY)), { let _ = x; false };
+            /// Whether `x` is neither infinite nor NaN.
+            isfinite(x) = x.abs().lt(L::from_f64(f64::INFINITY)), { let _ = x; true };
+            /// Whether `x` is false (zero).
+            logical_not(x) = x.eq(L::from_f64(0.0)), x == 0;
+            /// Whether `x` is negative, -0 included.
+            signbit(x) = L::from_f64(1.0).copysign(x).lt(L::from_f64(0.0)), x < 0;
+        }
+    };
 }
 
 macro_rules! comparisons {

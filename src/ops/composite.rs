@@ -69,7 +69,13 @@ pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
 /// [`crate::Kind::Shape`] when the sizes do not add up.
 pub fn split_sizes(t: &Tensor, sizes: &[usize], dim: usize) -> Result<Vec<Tensor>> {
     let dims = t.dims();
-    ensure!(dim < dims.len(), Index, "split", "dimension {dim} is out of range for {} dimensions", dims.len());
+    ensure!(
+        dim < dims.len(),
+        Index,
+        "split",
+        "dimension {dim} is out of range for {} dimensions",
+        dims.len()
+    );
     ensure!(
         sizes.iter().sum::<usize>() == dims[dim],
         Shape,
@@ -93,9 +99,20 @@ pub fn split_sizes(t: &Tensor, sizes: &[usize], dim: usize) -> Result<Vec<Tensor
 /// [`crate::Kind::Value`] when `size` is 0 and the dimension is not empty.
 pub fn split(t: &Tensor, size: usize, dim: usize) -> Result<Vec<Tensor>> {
     let dims = t.dims();
-    ensure!(dim < dims.len(), Index, "split", "dimension {dim} is out of range for {} dimensions", dims.len());
+    ensure!(
+        dim < dims.len(),
+        Index,
+        "split",
+        "dimension {dim} is out of range for {} dimensions",
+        dims.len()
+    );
     let n = dims[dim];
-    ensure!(size > 0 || n == 0, Value, "split", "split_size can only be 0 if dimension size is 0, but got size {n}");
+    ensure!(
+        size > 0 || n == 0,
+        Value,
+        "split",
+        "split_size can only be 0 if dimension size is 0, but got size {n}"
+    );
     let pieces = if n == 0 { 1 } else { n.div_ceil(size) };
     let sizes: Vec<usize> = (0..pieces).map(|i| size.min(n - i * size)).collect();
     split_sizes(t, &sizes, dim)
@@ -108,7 +125,13 @@ pub fn split(t: &Tensor, size: usize, dim: usize) -> Result<Vec<Tensor>> {
 pub fn chunk(t: &Tensor, chunks: usize, dim: usize) -> Result<Vec<Tensor>> {
     ensure!(chunks > 0, Value, "chunk", "expected chunks to be greater than 0, got {chunks}");
     let dims = t.dims();
-    ensure!(dim < dims.len(), Index, "chunk", "dimension {dim} is out of range for {} dimensions", dims.len());
+    ensure!(
+        dim < dims.len(),
+        Index,
+        "chunk",
+        "dimension {dim} is out of range for {} dimensions",
+        dims.len()
+    );
     if dims[dim] == 0 {
         return split_sizes(t, &vec![0; chunks], dim);
     }
@@ -128,7 +151,8 @@ pub fn unbind(t: &Tensor, dim: usize) -> Result<Vec<Tensor>> {
         "dimension {dim} is out of range: the tensor has {} dimensions",
         dims.len()
     );
-    let out: Vec<Tensor> = (0..dims[dim]).map(|i| super::select_rule::op(t, dim, i)).collect::<Result<_>>()?;
+    let out: Vec<Tensor> =
+        (0..dims[dim]).map(|i| super::select_rule::op(t, dim, i)).collect::<Result<_>>()?;
     graph::views_of(t, &out);
     Ok(out)
 }
@@ -256,7 +280,9 @@ fn bitwise(op: &'static str, a: Operand<'_>, b: Operand<'_>, f: fn(i64, i64) -> 
 pub fn bitwise_not(t: &Tensor) -> Result<Tensor> {
     match t.dtype() {
         crate::DType::Bool => super::logical_not(t),
-        d if d.is_float() => bail!(Type, "bitwise_not", "not implemented for dtype {d}; expected integers or bool"),
+        d if d.is_float() => {
+            bail!(Type, "bitwise_not", "not implemented for dtype {d}; expected integers or bool")
+        }
         _ => bitwise("bitwise_not", Operand::Tensor(t), Operand::Number(Scalar::Int(-1)), |x, y| x ^ y),
     }
 }

@@ -39,7 +39,11 @@ pub struct Expr<'c> {
 impl Cx {
     /// An empty arena for formulas computed in `dtype`.
     pub fn new(dtype: DType) -> Cx {
-        Cx { single: dtype != DType::F64, slots: RefCell::new(Vec::with_capacity(8)), error: RefCell::new(None) }
+        Cx {
+            single: dtype != DType::F64,
+            slots: RefCell::new(Vec::with_capacity(8)),
+            error: RefCell::new(None),
+        }
     }
 
     fn round(&self, v: f64) -> f64 {
@@ -92,7 +96,9 @@ impl Cx {
         match e.get() {
             Slot::Tensor(t) => Ok(t),
             Slot::Number(v) => Ok(Tensor::internal(crate::Array::full(dims, Scalar::Float(v), dtype)?)),
-            Slot::Ghost(_) => Err(Error::new(Kind::Internal, "", "a derivative formula returned an unsaved value")),
+            Slot::Ghost(_) => {
+                Err(Error::new(Kind::Internal, "", "a derivative formula returned an unsaved value"))
+            }
         }
     }
 }
@@ -174,7 +180,9 @@ impl<'c> Expr<'c> {
                 out = Some(f(a, b));
                 Ok(b.clone())
             });
-            out.unwrap_or_else(|| Err(Error::new(Kind::Internal, "", "a derivative formula used an unsaved value")))
+            out.unwrap_or_else(|| {
+                Err(Error::new(Kind::Internal, "", "a derivative formula used an unsaved value"))
+            })
         })
     }
 }

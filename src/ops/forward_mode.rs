@@ -106,7 +106,11 @@ fn finish(y: &Tensor, tangent: Option<Tensor>, level: u64) -> Result<Tensor> {
 }
 
 /// A rule on dual numbers.
-pub(super) fn rule<R: Rule>(rule: R, ins: &[&Tensor], got: SmallVec<[Input; 2]>) -> Result<SmallVec<[Tensor; 1]>> {
+pub(super) fn rule<R: Rule>(
+    rule: R,
+    ins: &[&Tensor],
+    got: SmallVec<[Input; 2]>,
+) -> Result<SmallVec<[Tensor; 1]>> {
     let level = level(ins.iter().copied());
     let parts: SmallVec<[(Tensor, Option<Tensor>); 2]> = ins.iter().map(|t| split(t, level)).collect();
     let primals: SmallVec<[&Tensor; 2]> = parts.iter().map(|p| &p.0).collect();

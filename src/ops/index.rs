@@ -81,6 +81,9 @@ crate::define_rules! {
 
 fn scattered(a: &Array, dims: &[usize], dim: usize, index: &Array) -> Result<Array> {
     let out = Array::zeros(dims, a.dtype())?;
+    if index.numel() == 0 {
+        return Ok(out);
+    }
     kernel::scatter_into(&out, dim, index, a, Scatter::Add)?;
     Ok(out)
 }
@@ -147,8 +150,13 @@ impl<'c> Expr<'c> {
             let read = take::op(t, indices.clone())?;
             // Numbers 0, 1, 2, … are put in the same way; a number that is not read back was overwritten.
             let n = read.numel() as f64;
-            let order = crate::kernels::join::arange(Scalar::Int(0), Scalar::Int(n as i64), Scalar::Int(1), DType::I64)?
-                .reshape(&read.dims())?;
+            let order = crate::kernels::join::arange(
+                Scalar::Int(0),
+                Scalar::Int(n as i64),
+                Scalar::Int(1),
+                DType::I64,
+            )?
+            .reshape(&read.dims())?;
             let places = Array::zeros(&dims, DType::I64)?;
             kernel::put_indices(&places, indices, &order, false)?;
             let back = kernel::take_indices(&places, indices)?;
@@ -223,7 +231,13 @@ fn same_dtype(op: &'static str, t: &Tensor, src: &Tensor) -> Result<()> {
 /// [`crate::Kind::Index`] for indexes out of range; [`crate::Kind::Type`]; [`crate::Kind::Shape`].
 pub fn index_select(t: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
     let i = check_index("index_select", index)?;
-    ensure!(i.ndim() <= 1, Index, "index_select", "index is supposed to be a vector, got shape {:?}", i.dims());
+    ensure!(
+        i.ndim() <= 1,
+        Index,
+        "index_select",
+        "index is supposed to be a vector, got shape {:?}",
+        i.dims()
+    );
     let i = i.reshape(&[i.numel()])?;
     if t.ndim() == 0 {
         let one = super::reshape(t, &[1])?;
@@ -282,7 +296,11 @@ pub fn resolve(t: &Tensor, indices: &[Option<Tensor>]) -> Result<Indices> {
                 }
             }
             DType::I64 | DType::I32 => out.push(Some(a.cast(DType::I64)?)),
-            d => bail!(Index, "index", "tensors used as indices must be int64, int32, uint8 or bool tensors, got {d}"),
+            d => bail!(
+                Index,
+                "index",
+                "tensors used as indices must be int64, int32, uint8 or bool tensors, got {d}"
+            ),
         }
     }
     ensure!(

@@ -154,7 +154,8 @@ pub fn copy_(target: &Tensor, src: &Tensor) -> Result<()> {
         array.storage().bump();
         return Ok(());
     }
-    let value = super::expand(&super::cast(src, array.dtype())?, array.dims()).map_err(|e| e.in_op("copy_"))?;
+    let value =
+        super::expand(&super::cast(src, array.dtype())?, array.dims()).map_err(|e| e.in_op("copy_"))?;
     if !src.requires_grad() && !special {
         return overwrite(target, &array, &value);
     }

@@ -149,7 +149,8 @@ pub(crate) fn summed_to(a: &Array, dims: &[usize]) -> Result<Array> {
         a.dims()
     );
     let lead = a.ndim() - dims.len();
-    let over: List = (0..a.ndim()).filter(|&i| i < lead || (dims[i - lead] == 1 && a.dims()[i] != 1)).collect();
+    let over: List =
+        (0..a.ndim()).filter(|&i| i < lead || (dims[i - lead] == 1 && a.dims()[i] != 1)).collect();
     let dtype = if a.dtype().is_float() { a.dtype() } else { DType::I64 };
     let summed = crate::kernels::reduce::sum(a, &over, true, dtype)?;
     summed.reshape(dims)
@@ -259,7 +260,8 @@ impl<'c> Expr<'c> {
 /// [`Kind::Shape`] when the number of elements differs.
 pub fn reshape(t: &Tensor, dims: &[usize]) -> Result<Tensor> {
     let fits = t.with_layout(|l, _| l.numel() != shape::numel(dims) || l.reshape(dims).is_some());
-    if fits { view::op(t, dims.into()) } else { view::op(&clone(t)?, dims.into()) }.map_err(|e| e.in_op("reshape"))
+    if fits { view::op(t, dims.into()) } else { view::op(&clone(t)?, dims.into()) }
+        .map_err(|e| e.in_op("reshape"))
 }
 
 /// The same elements under another shape, always as a view.
@@ -341,7 +343,11 @@ pub fn slice_whole(t: &Tensor) -> Result<Tensor> {
 pub fn select(t: &Tensor, dim: usize, index: isize) -> Result<Tensor> {
     let size = t.with_layout(|l, _| l.dims.get(dim).copied());
     let Some(size) = size else {
-        bail!(Index, "select", "select() cannot be applied to a 0-dim tensor, or dimension {dim} is out of range")
+        bail!(
+            Index,
+            "select",
+            "select() cannot be applied to a 0-dim tensor, or dimension {dim} is out of range"
+        )
     };
     let n = size as isize;
     ensure!(
@@ -358,7 +364,13 @@ pub fn select(t: &Tensor, dim: usize, index: isize) -> Result<Tensor> {
 /// # Errors
 /// [`Kind::Index`] when `dim` is above the number of dimensions.
 pub fn unsqueeze(t: &Tensor, dim: usize) -> Result<Tensor> {
-    ensure!(dim <= t.ndim(), Index, "unsqueeze", "dimension {dim} is out of range for {} dimensions", t.ndim());
+    ensure!(
+        dim <= t.ndim(),
+        Index,
+        "unsqueeze",
+        "dimension {dim} is out of range for {} dimensions",
+        t.ndim()
+    );
     unsqueeze_rule::op(t, dim)
 }
 
@@ -482,7 +494,13 @@ impl Rule for Cat {
         Ok(smallvec::smallvec![join::cat(&list, self.dim, self.dtype)?])
     }
 
-    fn vjp<'c>(&self, i: usize, g: &[Option<Expr<'c>>], ins: &[Expr<'c>], _: &[Expr<'c>]) -> Option<Expr<'c>> {
+    fn vjp<'c>(
+        &self,
+        i: usize,
+        g: &[Option<Expr<'c>>],
+        ins: &[Expr<'c>],
+        _: &[Expr<'c>],
+    ) -> Option<Expr<'c>> {
         let size = |e: &Expr<'c>| if e.ndim() == 1 && e.numel() == 0 { 0 } else { e.dims()[self.dim] };
         let start = ins[..i].iter().map(size).sum();
         let own = ins[i].dims();

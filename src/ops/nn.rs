@@ -98,7 +98,11 @@ impl Reduction {
             "none" => Reduction::None,
             "mean" => Reduction::Mean,
             "sum" => Reduction::Sum,
-            _ => bail!(Value, op, "'{name}' is not a valid value for reduction; expected 'none', 'mean' or 'sum'"),
+            _ => bail!(
+                Value,
+                op,
+                "'{name}' is not a valid value for reduction; expected 'none', 'mean' or 'sum'"
+            ),
         })
     }
 
@@ -227,7 +231,8 @@ pub fn cross_entropy(
     ensure!(!dims.is_empty(), Shape, OP, "expected input of at least 1 dimension, got a 0-d tensor");
     let class = usize::from(dims.len() > 1);
     let classes = dims[class] as f64;
-    let logp = log_softmax(scores, class, None).map_err(|e| crate::Error::new(e.kind(), OP, e.message().to_string()))?;
+    let logp = log_softmax(scores, class, None)
+        .map_err(|e| crate::Error::new(e.kind(), OP, e.message().to_string()))?;
     // Weights stand along the class dimension.
     let along = |w: &Tensor| {
         let mut to = crate::shape::Dims::from_elem(1, dims.len());
@@ -323,7 +328,8 @@ pub fn dropout(x: &Tensor, p: f64, training: bool) -> Result<Tensor> {
         return super::clone(x);
     }
     let keep = Array::full(&x.dims(), Scalar::Float(1.0 - p), DType::F64)?;
-    let mask = crate::kernels::random::bernoulli(&crate::kernels::random::DEFAULT, &keep)?.cast(DType::Bool)?;
+    let mask =
+        crate::kernels::random::bernoulli(&crate::kernels::random::DEFAULT, &keep)?.cast(DType::Bool)?;
     let scaled = if p == 1.0 { super::mul(x, 0.0)? } else { super::mul(x, 1.0 / (1.0 - p))? };
     super::where_(&Tensor::internal(mask), &scaled, 0.0)
 }

@@ -151,7 +151,8 @@ impl<'c> Expr<'c> {
         let n = dims[dim];
         let mut unit = dims.clone();
         unit[dim] = 1;
-        let ones = |like: Self| like.map(|t| Ok(Tensor::internal(Array::full(&unit, Scalar::Int(1), t.dtype())?)));
+        let ones =
+            |like: Self| like.map(|t| Ok(Tensor::internal(Array::full(&unit, Scalar::Int(1), t.dtype())?)));
         let one = ones(self);
         // Products of the elements before, times products of the elements after.
         let before = one.join(self.slice(dim, 0, n - 1, 1), dim).cumprod(dim);
@@ -182,7 +183,8 @@ impl<'c> Expr<'c> {
         square.push(n);
         let wide = moved.unsqueeze(last).expand(&square);
         let eye = wide.map(|t| super::create::eye(n, n, t.dtype()));
-        let one = wide.map(|t| Ok(Tensor::internal(Array::full(t.dims().as_slice(), Scalar::Int(1), t.dtype())?)));
+        let one =
+            wide.map(|t| Ok(Tensor::internal(Array::full(t.dims().as_slice(), Scalar::Int(1), t.dtype())?)));
         let filled = Expr::select(eye.equal(eye.lit(1.0)), one, wide);
         filled.cumprod(last + 1).map(|t| super::triu(t, 0))
     }

@@ -15,7 +15,11 @@ pub struct OpInfo {
 
 /// All operations of the table.
 pub fn registry() -> Vec<OpInfo> {
-    let rows = [("unary", super::unary::UNARY), ("binary", super::binary::BINARY), ("parametric", super::params::PARAMETRIC)];
+    let rows = [
+        ("unary", super::unary::UNARY),
+        ("binary", super::binary::BINARY),
+        ("parametric", super::params::PARAMETRIC),
+    ];
     let mut out = Vec::new();
     for (kind, list) in rows {
         for r in list {

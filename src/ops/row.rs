@@ -72,7 +72,12 @@ pub const fn mentions(word: &str, text: &str) -> bool {
             let left = i == 0 || !is_ident(t[i - 1]) && t[i - 1] != b'.';
             let end = i + w.len();
             let right = end == t.len() || !is_ident(t[end]);
-            if left && right && !starts(t, end, b".dims") && !starts(t, end, b".ndim") && !starts(t, end, b".numel") {
+            if left
+                && right
+                && !starts(t, end, b".dims")
+                && !starts(t, end, b".ndim")
+                && !starts(t, end, b".numel")
+            {
                 return true;
             }
         }
@@ -440,7 +445,9 @@ fn prepare(row: &Row, ins: &[Operand<'_>]) -> Result<Prepared> {
                 same = Some(i.array.dtype());
                 *slot = Some(i);
             }
-            Operand::Number(s) => mixed |= s.category() == Category::Float && same.is_none_or(|d| !d.is_float()),
+            Operand::Number(s) => {
+                mixed |= s.category() == Category::Float && same.is_none_or(|d| !d.is_float())
+            }
         }
     }
     let dtype = match same {
@@ -540,7 +547,8 @@ pub fn apply(row: &'static Row, ins: &[Operand<'_>], params: &[f64]) -> Result<T
 /// Tensors made in inference mode have no version counter to check, so they cannot be saved.
 #[cold]
 fn no_inference(row: &Row, got: &[Option<Input>; MAX_OPERANDS]) -> Result<()> {
-    let tracked = got.iter().zip(row.derivatives).filter(|(g, _)| g.as_ref().is_some_and(|g| g.edge.is_some()));
+    let tracked =
+        got.iter().zip(row.derivatives).filter(|(g, _)| g.as_ref().is_some_and(|g| g.edge.is_some()));
     let bits = tracked.fold(0, |b, (_, d)| b | d.mentions);
     for (i, g) in got.iter().enumerate() {
         let saved = bits >> i & 1 != 0 && g.as_ref().is_some_and(|g| g.inference);
@@ -585,6 +593,7 @@ pub(super) fn record(
     let result_bit = (bits >> (operands + params.len()) & 1 != 0) as u8;
     let mask = match (whole, result_bit) {
         // All operands are kept with their tangents; the result comes from them again.
+        (true, _) if bits == 0 => 0,
         (true, r) => ((1 << operands) - 1) | if r != 0 { RECOMPUTE } else { 0 },
         (false, r) => operand_bits | r << operands,
     };
@@ -613,7 +622,11 @@ pub(super) fn record(
     macro_rules! node {
         ($n:literal) => {{
             let saved: [Saved; $n] = std::array::from_fn(|i| save(which[i]));
-            Node::new(Recorded::<$n> { row, params, mask, work, saved: Mutex::new(Some(saved)) }, edges, outputs)
+            Node::new(
+                Recorded::<$n> { row, params, mask, work, saved: Mutex::new(Some(saved)) },
+                edges,
+                outputs,
+            )
         }};
     }
     let node: Arc<Node> = match count {
@@ -650,7 +663,8 @@ pub fn apply_inplace(row: &'static Row, target: &Tensor, rest: &[Operand<'_>], p
     }
     if recorded {
         // What a derivative needs of the old value is copied before it is written over.
-        let needs_old = p.got.iter().flatten().zip(row.derivatives).any(|(g, d)| g.edge.is_some() && d.mentions & 1 != 0);
+        let needs_old =
+            p.got.iter().flatten().zip(row.derivatives).any(|(g, d)| g.edge.is_some() && d.mentions & 1 != 0);
         if needs_old {
             if let Some(g) = &mut p.got[0] {
                 g.array = array.copied()?;

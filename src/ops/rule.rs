@@ -59,7 +59,13 @@ pub trait Rule: Clone + Send + Sync + 'static {
     /// Shapes, dtypes or values that the operation cannot take.
     fn forward(&self, ins: &[Array]) -> Result<Outs>;
     /// The gradient of argument `i` for cotangents `g`, one a result; `None` is no gradient.
-    fn vjp<'c>(&self, i: usize, g: &[Option<Expr<'c>>], ins: &[Expr<'c>], outs: &[Expr<'c>]) -> Option<Expr<'c>>;
+    fn vjp<'c>(
+        &self,
+        i: usize,
+        g: &[Option<Expr<'c>>],
+        ins: &[Expr<'c>],
+        outs: &[Expr<'c>],
+    ) -> Option<Expr<'c>>;
     /// For [`Class::General`]: the tangents of the results.
     fn jvp<'c>(
         &self,
@@ -303,6 +309,8 @@ pub(super) fn attach<R: Rule>(
         }
     }
     let work = rule.work(&arrays, &outs);
+    // Formulas of the cotangent alone keep nothing, tangents or not.
+    let whole = whole.filter(|_| bits != 0);
     let mut saved: SmallVec<[Option<Saved>; 3]> = SmallVec::new();
     for (i, a) in arrays.iter().enumerate() {
         saved.push(match whole {
@@ -345,6 +353,14 @@ pub(super) fn bare_node<R: Rule>(
 ) -> std::sync::Arc<graph::Node> {
     let saved = SmallVec::from_elem(None, dims.len() + 1);
     let work = crate::shape::numel(&out.dims) * 4;
-    let op = Recorded { rule, dims, outs: 1, work, saved: Mutex::new(Some(saved)), any_saved: false, whole: false };
+    let op = Recorded {
+        rule,
+        dims,
+        outs: 1,
+        work,
+        saved: Mutex::new(Some(saved)),
+        any_saved: false,
+        whole: false,
+    };
     graph::Node::new(op, edges, SmallVec::from_elem(out, 1))
 }

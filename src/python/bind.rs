@@ -8,7 +8,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 #[inline]
-fn unary<'py>(py: Python<'py>, t: &PyTensor, row: &'static Row, params: &[f64]) -> PyResult<Bound<'py, PyTensor>> {
+fn unary<'py>(
+    py: Python<'py>,
+    t: &PyTensor,
+    row: &'static Row,
+    params: &[f64],
+) -> PyResult<Bound<'py, PyTensor>> {
     let r = heavy(py, t.inner.numel(), || ops::row::apply(row, &[Operand::Tensor(&t.inner)], params))?;
     fresh(py, r)
 }
@@ -42,7 +47,8 @@ macro_rules! unary_methods {
 crate::unary_rows!(unary_methods);
 
 /// Functions that take no number in the place of the second tensor, as in PyTorch.
-const TENSORS_ONLY: &[&str] = &["maximum", "minimum", "atan2", "hypot", "logical_and", "logical_or", "logical_xor"];
+const TENSORS_ONLY: &[&str] =
+    &["maximum", "minimum", "atan2", "hypot", "logical_and", "logical_or", "logical_xor"];
 
 macro_rules! binary_methods {
     ($($(#[doc = $doc:literal])* $name:ident;)*) => {
@@ -144,7 +150,11 @@ crate::test_rows!(test_methods);
 impl PyTensor {
     /// `x` where positive, else `negative_slope·x`.
     #[pyo3(signature = (negative_slope=0.01, inplace=false))]
-    fn leaky_relu<'py>(slf: Bound<'py, Self>, negative_slope: f64, inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn leaky_relu<'py>(
+        slf: Bound<'py, Self>,
+        negative_slope: f64,
+        inplace: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         parametric(slf, &ops::params::rows::leaky_relu::ROW, &[negative_slope], inplace)
     }
 
@@ -162,7 +172,12 @@ impl PyTensor {
 
     /// `x` where greater than `threshold`, else `value`.
     #[pyo3(signature = (threshold, value, inplace=false))]
-    fn threshold<'py>(slf: Bound<'py, Self>, threshold: f64, value: f64, inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn threshold<'py>(
+        slf: Bound<'py, Self>,
+        threshold: f64,
+        value: f64,
+        inplace: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         parametric(slf, &ops::params::rows::threshold::ROW, &[threshold, value], inplace)
     }
 
@@ -180,55 +195,103 @@ impl PyTensor {
 
     /// `self + value·tensor1·tensor2`.
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcmul<'py>(&self, py: Python<'py>, tensor1: &Bound<'py, PyAny>, tensor2: &Bound<'py, PyAny>, value: f64) -> PyResult<Bound<'py, PyTensor>> {
-        let (a, b) = (named_operand("addcmul", tensor1, "tensor1")?, named_operand("addcmul", tensor2, "tensor2")?);
-        let r = heavy(py, self.inner.numel(), || ops::addcmul(&self.inner, a.as_operand(), b.as_operand(), value))?;
+    fn addcmul<'py>(
+        &self,
+        py: Python<'py>,
+        tensor1: &Bound<'py, PyAny>,
+        tensor2: &Bound<'py, PyAny>,
+        value: f64,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let (a, b) =
+            (named_operand("addcmul", tensor1, "tensor1")?, named_operand("addcmul", tensor2, "tensor2")?);
+        let r = heavy(py, self.inner.numel(), || {
+            ops::addcmul(&self.inner, a.as_operand(), b.as_operand(), value)
+        })?;
         fresh(py, r)
     }
 
     /// `self + value·tensor1/tensor2`.
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcdiv<'py>(&self, py: Python<'py>, tensor1: &Bound<'py, PyAny>, tensor2: &Bound<'py, PyAny>, value: f64) -> PyResult<Bound<'py, PyTensor>> {
-        let (a, b) = (named_operand("addcdiv", tensor1, "tensor1")?, named_operand("addcdiv", tensor2, "tensor2")?);
-        let r = heavy(py, self.inner.numel(), || ops::addcdiv(&self.inner, a.as_operand(), b.as_operand(), value))?;
+    fn addcdiv<'py>(
+        &self,
+        py: Python<'py>,
+        tensor1: &Bound<'py, PyAny>,
+        tensor2: &Bound<'py, PyAny>,
+        value: f64,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let (a, b) =
+            (named_operand("addcdiv", tensor1, "tensor1")?, named_operand("addcdiv", tensor2, "tensor2")?);
+        let r = heavy(py, self.inner.numel(), || {
+            ops::addcdiv(&self.inner, a.as_operand(), b.as_operand(), value)
+        })?;
         fresh(py, r)
     }
 
     /// As `addcmul`, in place.
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcmul_<'py>(slf: Bound<'py, Self>, tensor1: &Bound<'py, PyAny>, tensor2: &Bound<'py, PyAny>, value: f64) -> PyResult<Bound<'py, Self>> {
+    fn addcmul_<'py>(
+        slf: Bound<'py, Self>,
+        tensor1: &Bound<'py, PyAny>,
+        tensor2: &Bound<'py, PyAny>,
+        value: f64,
+    ) -> PyResult<Bound<'py, Self>> {
         ternary_inplace(&slf, &ops::binary::rows::addcmul::ROW, tensor1, tensor2, &[value])?;
         Ok(slf)
     }
 
     /// As `addcdiv`, in place.
     #[pyo3(signature = (tensor1, tensor2, *, value=1.0))]
-    fn addcdiv_<'py>(slf: Bound<'py, Self>, tensor1: &Bound<'py, PyAny>, tensor2: &Bound<'py, PyAny>, value: f64) -> PyResult<Bound<'py, Self>> {
+    fn addcdiv_<'py>(
+        slf: Bound<'py, Self>,
+        tensor1: &Bound<'py, PyAny>,
+        tensor2: &Bound<'py, PyAny>,
+        value: f64,
+    ) -> PyResult<Bound<'py, Self>> {
         ternary_inplace(&slf, &ops::binary::rows::addcdiv::ROW, tensor1, tensor2, &[value])?;
         Ok(slf)
     }
 
     /// `self + weight·(end - self)`.
-    fn lerp<'py>(&self, py: Python<'py>, end: &Bound<'py, PyAny>, weight: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
+    fn lerp<'py>(
+        &self,
+        py: Python<'py>,
+        end: &Bound<'py, PyAny>,
+        weight: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let (a, b) = (named_operand("lerp", end, "end")?, named_operand("lerp", weight, "weight")?);
         let r = heavy(py, self.inner.numel(), || ops::lerp(&self.inner, a.as_operand(), b.as_operand()))?;
         fresh(py, r)
     }
 
     /// As `lerp`, in place.
-    fn lerp_<'py>(slf: Bound<'py, Self>, end: &Bound<'py, PyAny>, weight: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+    fn lerp_<'py>(
+        slf: Bound<'py, Self>,
+        end: &Bound<'py, PyAny>,
+        weight: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
         ternary_inplace(&slf, &ops::binary::rows::lerp::ROW, end, weight, &[])?;
         Ok(slf)
     }
 }
 
-fn ternary_inplace(slf: &Bound<'_, PyTensor>, row: &'static Row, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>, params: &[f64]) -> PyResult<()> {
+fn ternary_inplace(
+    slf: &Bound<'_, PyTensor>,
+    row: &'static Row,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    params: &[f64],
+) -> PyResult<()> {
     let (a, b) = (named_operand(row.name, a, "tensor1")?, named_operand(row.name, b, "tensor2")?);
     let t = &slf.get().inner;
     heavy(slf.py(), t.numel(), || ops::row::apply_inplace(row, t, &[a.as_operand(), b.as_operand()], params))
 }
 
-fn parametric<'py>(slf: Bound<'py, PyTensor>, row: &'static Row, params: &[f64], inplace: bool) -> PyResult<Bound<'py, PyTensor>> {
+fn parametric<'py>(
+    slf: Bound<'py, PyTensor>,
+    row: &'static Row,
+    params: &[f64],
+    inplace: bool,
+) -> PyResult<Bound<'py, PyTensor>> {
     if inplace {
         unary_inplace(&slf, row, params)?;
         return Ok(slf);

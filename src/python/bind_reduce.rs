@@ -16,7 +16,9 @@ fn over(op: &'static str, t: &Tensor, dim: Any<'_, '_>, axis: Any<'_, '_>) -> Py
     let list = dims_arg(pick(dim, axis)?)?;
     let py = dim.or(axis).map(|o| o.py());
     match (list, py) {
-        (Some(l), Some(py)) => call(py, || Ok(shape::dim_list(Some(&l), t.ndim()).map_err(|e| e.in_op(op))?.to_vec())),
+        (Some(l), Some(py)) => {
+            call(py, || Ok(shape::dim_list(Some(&l), t.ndim()).map_err(|e| e.in_op(op))?.to_vec()))
+        }
         _ => Ok((0..t.ndim()).collect()),
     }
 }
@@ -49,12 +51,18 @@ fn reduce<'py>(
     f: impl FnOnce(&Tensor, &[usize]) -> Result<Tensor> + Send,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let t = &slf.inner;
-    let r = heavy(py, t.numel(), || if dims.is_empty() && t.ndim() > 0 { ops::clone(t) } else { f(t, &dims) })?;
+    let r =
+        heavy(py, t.numel(), || if dims.is_empty() && t.ndim() > 0 { ops::clone(t) } else { f(t, &dims) })?;
     fresh(py, r)
 }
 
 /// A pair of results with names, as in `values, indices`.
-fn pair<'py>(py: Python<'py>, name: &str, a: Bound<'py, PyTensor>, b: Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+fn pair<'py>(
+    py: Python<'py>,
+    name: &str,
+    a: Bound<'py, PyTensor>,
+    b: Bound<'py, PyTensor>,
+) -> PyResult<Bound<'py, PyAny>> {
     let class = py.import("rgrad._returns")?.getattr(name)?;
     class.call1((a, b))
 }
@@ -63,7 +71,15 @@ fn pair<'py>(py: Python<'py>, name: &str, a: Bound<'py, PyTensor>, b: Bound<'py,
 impl PyTensor {
     /// Sum over dimensions, all by default. Bools and integers give int64 unless dtype says otherwise.
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None, axis=None, keepdims=false))]
-    fn sum<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, dtype: Any<'_, 'py>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn sum<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        dtype: Any<'_, 'py>,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let d = opt_dtype(dtype)?;
         let dims = over("sum", &self.inner, dim, axis)?;
         let t = &self.inner;
@@ -72,7 +88,15 @@ impl PyTensor {
 
     /// Mean over dimensions, all by default.
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None, axis=None, keepdims=false))]
-    fn mean<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, dtype: Any<'_, 'py>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn mean<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        dtype: Any<'_, 'py>,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let d = opt_dtype(dtype)?;
         let dims = over("mean", &self.inner, dim, axis)?;
         let t = &self.inner;
@@ -82,7 +106,16 @@ impl PyTensor {
     /// Variance over dimensions, all by default: squared distances from the mean divided by the count less correction.
     #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, axis=None, keepdims=false))]
     #[allow(clippy::too_many_arguments)]
-    fn var<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, unbiased: Option<bool>, keepdim: bool, correction: Option<f64>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn var<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        unbiased: Option<bool>,
+        keepdim: bool,
+        correction: Option<f64>,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let (dim, c) = spread(dim, unbiased, correction)?;
         let dims = over("var", &self.inner, dim, axis)?;
         reduce(self, py, dims, |t, d| ops::var(t, d, keepdim | keepdims, c))
@@ -91,7 +124,16 @@ impl PyTensor {
     /// Standard deviation: the square root of the variance.
     #[pyo3(signature = (dim=None, unbiased=None, keepdim=false, *, correction=None, axis=None, keepdims=false))]
     #[allow(clippy::too_many_arguments)]
-    fn std<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, unbiased: Option<bool>, keepdim: bool, correction: Option<f64>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn std<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        unbiased: Option<bool>,
+        keepdim: bool,
+        correction: Option<f64>,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let (dim, c) = spread(dim, unbiased, correction)?;
         let dims = over("std", &self.inner, dim, axis)?;
         reduce(self, py, dims, |t, d| ops::std(t, d, keepdim | keepdims, c))
@@ -99,45 +141,96 @@ impl PyTensor {
 
     /// Greatest elements over dimensions, all by default; equal ones share the gradient.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
-    fn amax<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn amax<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let dims = over("amax", &self.inner, dim, axis)?;
         reduce(self, py, dims, |t, d| ops::amax(t, d, keepdim | keepdims))
     }
 
     /// Least elements over dimensions, all by default; equal ones share the gradient.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
-    fn amin<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn amin<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let dims = over("amin", &self.inner, dim, axis)?;
         reduce(self, py, dims, |t, d| ops::amin(t, d, keepdim | keepdims))
     }
 
     /// Greatest element; with dim, greatest elements along it and their indexes; with a tensor, the greater of the two.
     #[pyo3(signature = (dim=None, keepdim=false, *, other=None, axis=None, keepdims=false))]
-    fn max<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, other: Any<'_, 'py>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn max<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        other: Any<'_, 'py>,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         extreme(self, py, pick(dim, axis)?, keepdim | keepdims, other, true)
     }
 
     /// Least element; with dim, least elements along it and their indexes; with a tensor, the lesser of the two.
     #[pyo3(signature = (dim=None, keepdim=false, *, other=None, axis=None, keepdims=false))]
-    fn min<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, other: Any<'_, 'py>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn min<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        other: Any<'_, 'py>,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         extreme(self, py, pick(dim, axis)?, keepdim | keepdims, other, false)
     }
 
     /// Index of the greatest element, along a dimension or of the flattened tensor.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
-    fn argmax<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn argmax<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         arg_extreme(self, py, pick(dim, axis)?, keepdim | keepdims, true)
     }
 
     /// Index of the least element, along a dimension or of the flattened tensor.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
-    fn argmin<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn argmin<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         arg_extreme(self, py, pick(dim, axis)?, keepdim | keepdims, false)
     }
 
     /// `ln Σ e^x` over dimensions, without overflow.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
-    fn logsumexp<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn logsumexp<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let dims = over("logsumexp", &self.inner, Some(need(dim, axis, "logsumexp")?), None)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel() * 8, || ops::logsumexp(t, &dims, keepdim | keepdims))?)
@@ -145,7 +238,15 @@ impl PyTensor {
 
     /// Product of all elements, or along one dimension.
     #[pyo3(signature = (dim=None, keepdim=false, *, dtype=None, axis=None, keepdims=false))]
-    fn prod<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, dtype: Any<'_, 'py>, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn prod<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        dtype: Any<'_, 'py>,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let d = pick(dim, axis)?.map(|d| one_dim("prod", &self.inner, d)).transpose()?;
         let dtype = opt_dtype(dtype)?;
         let t = &self.inner;
@@ -154,7 +255,13 @@ impl PyTensor {
 
     /// Running sum along a dimension.
     #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
-    fn cumsum<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, dtype: Any<'_, 'py>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
+    fn cumsum<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        dtype: Any<'_, 'py>,
+        axis: Any<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let d = one_dim("cumsum", &self.inner, need(dim, axis, "cumsum")?)?;
         let dtype = opt_dtype(dtype)?;
         let t = &self.inner;
@@ -163,7 +270,13 @@ impl PyTensor {
 
     /// Running product along a dimension.
     #[pyo3(signature = (dim=None, *, dtype=None, axis=None))]
-    fn cumprod<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, dtype: Any<'_, 'py>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
+    fn cumprod<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        dtype: Any<'_, 'py>,
+        axis: Any<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let d = one_dim("cumprod", &self.inner, need(dim, axis, "cumprod")?)?;
         let dtype = opt_dtype(dtype)?;
         let t = &self.inner;
@@ -172,7 +285,14 @@ impl PyTensor {
 
     /// Whether any element over dimensions is true.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
-    fn any<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn any<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let dims = over("any", &self.inner, dim, axis)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::any(t, &dims, keepdim | keepdims))?)
@@ -180,7 +300,14 @@ impl PyTensor {
 
     /// Whether all elements over dimensions are true.
     #[pyo3(signature = (dim=None, keepdim=false, *, axis=None, keepdims=false))]
-    fn all<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, axis: Any<'_, 'py>, keepdims: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn all<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        keepdim: bool,
+        axis: Any<'_, 'py>,
+        keepdims: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let dims = over("all", &self.inner, dim, axis)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::all(t, &dims, keepdim | keepdims))?)
@@ -188,7 +315,12 @@ impl PyTensor {
 
     /// Number of elements over dimensions that are not zero.
     #[pyo3(signature = (dim=None, *, axis=None))]
-    fn count_nonzero<'py>(&self, py: Python<'py>, dim: Any<'_, 'py>, axis: Any<'_, 'py>) -> PyResult<Bound<'py, PyTensor>> {
+    fn count_nonzero<'py>(
+        &self,
+        py: Python<'py>,
+        dim: Any<'_, 'py>,
+        axis: Any<'_, 'py>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let dims = over("count_nonzero", &self.inner, dim, axis)?;
         let t = &self.inner;
         fresh(py, heavy(py, t.numel(), || ops::count_nonzero(t, &dims))?)
@@ -205,19 +337,32 @@ impl PyTensor {
 }
 
 /// `unbiased` and `correction` are one argument; a bool in the place of `dim` is `unbiased`.
-fn spread<'a, 'py>(dim: Any<'a, 'py>, unbiased: Option<bool>, correction: Option<f64>) -> PyResult<(Any<'a, 'py>, f64)> {
+fn spread<'a, 'py>(
+    dim: Any<'a, 'py>,
+    unbiased: Option<bool>,
+    correction: Option<f64>,
+) -> PyResult<(Any<'a, 'py>, f64)> {
     let (dim, unbiased) = match dim {
         Some(d) if d.is_instance_of::<pyo3::types::PyBool>() => (None, Some(d.extract::<bool>()?)),
         d => (d, unbiased),
     };
     match (unbiased, correction) {
-        (Some(_), Some(_)) => Err(PyTypeError::new_err("got both unbiased and correction; they are one argument")),
+        (Some(_), Some(_)) => {
+            Err(PyTypeError::new_err("got both unbiased and correction; they are one argument"))
+        }
         (Some(u), None) => Ok((dim, u as u8 as f64)),
         (None, c) => Ok((dim, c.unwrap_or(1.0))),
     }
 }
 
-fn extreme<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, other: Any<'_, 'py>, greatest: bool) -> PyResult<Bound<'py, PyAny>> {
+fn extreme<'py>(
+    slf: &PyTensor,
+    py: Python<'py>,
+    dim: Any<'_, 'py>,
+    keepdim: bool,
+    other: Any<'_, 'py>,
+    greatest: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let t = &slf.inner;
     let other = match (dim, other) {
         (Some(d), None) if tensor_of(d).is_some() => tensor_of(d),
@@ -229,8 +374,15 @@ fn extreme<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, keepdim: boo
         return Ok(fresh(py, r)?.into_any());
     }
     match dim {
+        None if t.numel() == 0 => Err(pyo3::exceptions::PyRuntimeError::new_err(format!(
+            "[{}] expected a tensor with elements or a dim, got one of shape {:?}",
+            if greatest { "max" } else { "min" },
+            t.dims().as_slice()
+        ))),
         None => {
-            let r = heavy(py, t.numel(), || if greatest { ops::amax(t, &[], false) } else { ops::amin(t, &[], false) })?;
+            let r = heavy(py, t.numel(), || {
+                if greatest { ops::amax(t, &[], false) } else { ops::amin(t, &[], false) }
+            })?;
             Ok(fresh(py, r)?.into_any())
         }
         Some(d) => {
@@ -241,7 +393,13 @@ fn extreme<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, keepdim: boo
     }
 }
 
-fn arg_extreme<'py>(slf: &PyTensor, py: Python<'py>, dim: Any<'_, 'py>, keepdim: bool, greatest: bool) -> PyResult<Bound<'py, PyTensor>> {
+fn arg_extreme<'py>(
+    slf: &PyTensor,
+    py: Python<'py>,
+    dim: Any<'_, 'py>,
+    keepdim: bool,
+    greatest: bool,
+) -> PyResult<Bound<'py, PyTensor>> {
     let t = &slf.inner;
     let op = if greatest { "argmax" } else { "argmin" };
     let d = dim.filter(|d| !d.is_none()).map(|d| one_dim(op, t, d)).transpose()?;

@@ -154,7 +154,10 @@ pub fn dtype_object<'py>(py: Python<'py>, d: DType) -> PyResult<Bound<'py, PyAny
 
 /// The object of the CPU.
 pub fn device_object(py: Python<'_>) -> PyResult<Py<PyAny>> {
-    DEVICE.get(py).map(|d| d.clone_ref(py)).ok_or_else(|| PyRuntimeError::new_err("the module is not initialised"))
+    DEVICE
+        .get(py)
+        .map(|d| d.clone_ref(py))
+        .ok_or_else(|| PyRuntimeError::new_err("the module is not initialised"))
 }
 
 /// A shape as a `Size`.
@@ -257,7 +260,11 @@ pub fn scalar_of(o: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
         return Ok(Some(Scalar::Float(o.extract()?)));
     }
     // NumPy's scalars.
-    if o.hasattr("dtype")? && o.hasattr("item")? && !o.is_instance_of::<PyTensor>() && !o.is_instance_of::<PyUntypedArray>() {
+    if o.hasattr("dtype")?
+        && o.hasattr("item")?
+        && !o.is_instance_of::<PyTensor>()
+        && !o.is_instance_of::<PyUntypedArray>()
+    {
         return scalar_of(&o.call_method0("item")?);
     }
     Ok(None)
@@ -336,7 +343,10 @@ pub fn named_operand(op: &str, o: &Bound<'_, PyAny>, name: &str) -> PyResult<Own
 pub fn int_list(args: &Bound<'_, PyTuple>) -> PyResult<Vec<isize>> {
     if args.len() == 1 {
         let first = args.get_item(0)?;
-        if first.cast::<PySequence>().is_ok() && first.cast::<PyString>().is_err() && tensor_of(&first).is_none() {
+        if first.cast::<PySequence>().is_ok()
+            && first.cast::<PyString>().is_err()
+            && tensor_of(&first).is_none()
+        {
             return first.cast::<PySequence>()?.try_iter()?.map(|v| integer(&v?)).collect();
         }
     }
@@ -352,9 +362,16 @@ fn integer(o: &Bound<'_, PyAny>) -> PyResult<isize> {
 
 /// A shape: integers that are not negative.
 pub fn shape_of(args: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
+    named_shape("a tensor's size", args)
+}
+
+/// As [`shape_of`], with the operation's name in the message.
+pub fn named_shape(op: &str, args: &Bound<'_, PyTuple>) -> PyResult<Vec<usize>> {
     let list = int_list(args)?;
     if let Some(d) = list.iter().find(|&&d| d < 0) {
-        return Err(PyRuntimeError::new_err(format!("Trying to create tensor with negative dimension {d}: {list:?}")));
+        return Err(PyRuntimeError::new_err(format!(
+            "[{op}] sizes must not be negative, got {d} in {list:?}"
+        )));
     }
     Ok(list.into_iter().map(|d| d as usize).collect())
 }
@@ -445,12 +462,12 @@ fn read_nested(o: &Bound<'_, PyAny>, depth: usize, n: &mut Nested) -> PyResult<(
             fix_depth(n, depth, Some(len))?;
             if n.dims.get(depth) != Some(&len) {
                 return Err(PyValueError::new_err(format!(
-                    "expected sequence of length {} at dim {depth} (got {len})",
+                    "[tensor] expected sequence of length {} at dim {depth} (got {len})",
                     n.dims.get(depth).copied().unwrap_or(0)
                 )));
             }
             if depth > 64 {
-                return Err(PyValueError::new_err("the list is nested more than 64 deep"));
+                return Err(PyValueError::new_err("[tensor] the list is nested more than 64 deep"));
             }
             for v in s.try_iter()? {
                 read_nested(&v?, depth + 1, n)?;
@@ -459,13 +476,15 @@ fn read_nested(o: &Bound<'_, PyAny>, depth: usize, n: &mut Nested) -> PyResult<(
         }
     }
     Err(PyTypeError::new_err(format!(
-        "a tensor is made of numbers, sequences of them, tensors or NumPy arrays, not of {}",
+        "[tensor] a tensor is made of numbers, sequences of them, tensors or NumPy arrays, not of {}",
         o.get_type().name()?
     )))
 }
 
 fn ragged(depth: usize) -> PyErr {
-    PyValueError::new_err(format!("the nested sequences are ragged: a number and a sequence meet at dim {depth}"))
+    PyValueError::new_err(format!(
+        "[tensor] the nested sequences are ragged: a number and a sequence meet at dim {depth}"
+    ))
 }
 
 fn fix_depth(n: &mut Nested, depth: usize, len: Option<usize>) -> PyResult<()> {

@@ -1,6 +1,6 @@
 //! Factories: tensors from sizes, ranges and random numbers.
 
-use super::convert::{check_device, finish, number, opt_dtype, shape_of};
+use super::convert::{check_device, finish, named_shape, number, opt_dtype, shape_of};
 use super::door::call;
 use super::tensor::PyTensor;
 use crate::dtype::{DType, Scalar};
@@ -80,11 +80,11 @@ fn initial_seed() -> u64 {
     random::DEFAULT.state().0
 }
 
-fn sizes(args: &Bound<'_, PyTuple>, size: Any<'_, '_>) -> PyResult<Vec<usize>> {
+fn sizes(op: &str, args: &Bound<'_, PyTuple>, size: Any<'_, '_>) -> PyResult<Vec<usize>> {
     match size {
-        Some(s) => shape_of(&PyTuple::new(s.py(), [s])?),
+        Some(s) => named_shape(op, &PyTuple::new(s.py(), [s])?),
         None if args.is_empty() => Ok(Vec::new()),
-        None => shape_of(args),
+        None => named_shape(op, args),
     }
 }
 
@@ -101,7 +101,7 @@ macro_rules! by_size {
             let _ = (layout, pin_memory);
             no_out(out)?;
             check_device(device)?;
-            let $dims = sizes(args, size)?;
+            let $dims = sizes(stringify!($name), args, size)?;
             let $dtype = opt_dtype(dtype)?.unwrap_or(ops::default_dtype());
             finish(py, call(py, || $e)?, requires_grad)
         }
@@ -137,7 +137,7 @@ macro_rules! random_by_size {
             requires_grad: bool,
         ) -> PyResult<Bound<'py, PyTensor>> {
             check_device(device)?;
-            let $dims = sizes(args, size)?;
+            let $dims = sizes(stringify!($name), args, size)?;
             let $dtype = opt_dtype(dtype)?.unwrap_or(ops::default_dtype());
             let a = call(py, || stream(generator, |$g| $e))?;
             finish(py, Tensor::new(a), requires_grad)
@@ -244,7 +244,12 @@ fn arange<'py>(
         [a] => s = Some(a),
         [a, b] => (s, e) = (Some(a), Some(b)),
         [a, b, c] => (s, e, k) = (Some(a), Some(b), Some(c)),
-        _ => return Err(PyTypeError::new_err(format!("arange() takes at most 3 numbers, got {}", list.len()))),
+        _ => {
+            return Err(PyTypeError::new_err(format!(
+                "arange() takes at most 3 numbers, got {}",
+                list.len()
+            )));
+        }
     }
     let Some(e) = e else { return Err(PyTypeError::new_err("arange() needs an end")) };
     let (s, k) = (s.unwrap_or(Scalar::Int(0)), k.unwrap_or(Scalar::Int(1)));
@@ -267,7 +272,9 @@ fn linspace<'py>(
 ) -> PyResult<Bound<'py, PyTensor>> {
     check_device(device)?;
     if steps < 0 {
-        return Err(pyo3::exceptions::PyRuntimeError::new_err(format!("number of steps must be non-negative, got {steps}")));
+        return Err(pyo3::exceptions::PyRuntimeError::new_err(format!(
+            "number of steps must be non-negative, got {steps}"
+        )));
     }
     let (s, e) = (number(start, "start")?.as_f64(), number(end, "end")?.as_f64());
     let d = opt_dtype(dtype)?.unwrap_or(ops::default_dtype());
@@ -357,7 +364,10 @@ fn randperm<'py>(
 /// 1 with the probability that each element gives, else 0.
 #[pyfunction]
 #[pyo3(signature = (input, *, generator=None))]
-fn bernoulli<'py>(input: &Bound<'py, PyTensor>, generator: Option<&Bound<'py, PyGenerator>>) -> PyResult<Bound<'py, PyTensor>> {
+fn bernoulli<'py>(
+    input: &Bound<'py, PyTensor>,
+    generator: Option<&Bound<'py, PyGenerator>>,
+) -> PyResult<Bound<'py, PyTensor>> {
     let py = input.py();
     let a = call(py, || {
         let p = input.get().inner.array()?;
@@ -370,31 +380,73 @@ fn bernoulli<'py>(input: &Bound<'py, PyTensor>, generator: Option<&Bound<'py, Py
 impl PyTensor {
     /// Zeros of a shape, in this tensor's dtype.
     #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
-    fn new_zeros<'py>(&self, py: Python<'py>, size: &Bound<'py, PyTuple>, dtype: Any<'_, 'py>, device: Any<'_, 'py>, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn new_zeros<'py>(
+        &self,
+        py: Python<'py>,
+        size: &Bound<'py, PyTuple>,
+        dtype: Any<'_, 'py>,
+        device: Any<'_, 'py>,
+        requires_grad: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         self.new_filled(py, size, Scalar::Int(0), dtype, device, requires_grad)
     }
 
     /// Ones of a shape, in this tensor's dtype.
     #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
-    fn new_ones<'py>(&self, py: Python<'py>, size: &Bound<'py, PyTuple>, dtype: Any<'_, 'py>, device: Any<'_, 'py>, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn new_ones<'py>(
+        &self,
+        py: Python<'py>,
+        size: &Bound<'py, PyTuple>,
+        dtype: Any<'_, 'py>,
+        device: Any<'_, 'py>,
+        requires_grad: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         self.new_filled(py, size, Scalar::Int(1), dtype, device, requires_grad)
     }
 
     /// A tensor of a shape, in this tensor's dtype; here its elements are zeros.
     #[pyo3(signature = (*size, dtype=None, device=None, requires_grad=false))]
-    fn new_empty<'py>(&self, py: Python<'py>, size: &Bound<'py, PyTuple>, dtype: Any<'_, 'py>, device: Any<'_, 'py>, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn new_empty<'py>(
+        &self,
+        py: Python<'py>,
+        size: &Bound<'py, PyTuple>,
+        dtype: Any<'_, 'py>,
+        device: Any<'_, 'py>,
+        requires_grad: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         self.new_filled(py, size, Scalar::Int(0), dtype, device, requires_grad)
     }
 
     /// A tensor of a shape filled with one number, in this tensor's dtype.
     #[pyo3(signature = (size, fill_value, *, dtype=None, device=None, requires_grad=false))]
-    fn new_full<'py>(&self, py: Python<'py>, size: &Bound<'py, PyAny>, fill_value: &Bound<'py, PyAny>, dtype: Any<'_, 'py>, device: Any<'_, 'py>, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
-        self.new_filled(py, &PyTuple::new(py, [size])?, number(fill_value, "fill_value")?, dtype, device, requires_grad)
+    fn new_full<'py>(
+        &self,
+        py: Python<'py>,
+        size: &Bound<'py, PyAny>,
+        fill_value: &Bound<'py, PyAny>,
+        dtype: Any<'_, 'py>,
+        device: Any<'_, 'py>,
+        requires_grad: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        self.new_filled(
+            py,
+            &PyTuple::new(py, [size])?,
+            number(fill_value, "fill_value")?,
+            dtype,
+            device,
+            requires_grad,
+        )
     }
 
     /// A new tensor with the numbers of `data`, in this tensor's dtype.
     #[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
-    fn new_tensor<'py>(&self, data: &Bound<'py, PyAny>, dtype: Any<'_, 'py>, device: Any<'_, 'py>, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
+    fn new_tensor<'py>(
+        &self,
+        data: &Bound<'py, PyAny>,
+        dtype: Any<'_, 'py>,
+        device: Any<'_, 'py>,
+        requires_grad: bool,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         check_device(device)?;
         let py = data.py();
         let own = super::convert::dtype_object(py, self.inner.dtype())?;
@@ -403,14 +455,23 @@ impl PyTensor {
 
     /// Fills the tensor with normally distributed numbers.
     #[pyo3(signature = (mean=0.0, std=1.0, *, generator=None))]
-    fn normal_<'py>(slf: Bound<'py, Self>, mean: f64, std: f64, generator: Option<&Bound<'py, PyGenerator>>) -> PyResult<Bound<'py, Self>> {
+    fn normal_<'py>(
+        slf: Bound<'py, Self>,
+        mean: f64,
+        std: f64,
+        generator: Option<&Bound<'py, PyGenerator>>,
+    ) -> PyResult<Bound<'py, Self>> {
         refill(&slf, |t| stream(generator, |g| random::normal(g, &t.dims(), t.dtype(), mean, std)))?;
         Ok(slf)
     }
 
     /// Fills the tensor with 1 (with probability p) and 0.
     #[pyo3(signature = (p=0.5, *, generator=None))]
-    fn bernoulli_<'py>(slf: Bound<'py, Self>, p: f64, generator: Option<&Bound<'py, PyGenerator>>) -> PyResult<Bound<'py, Self>> {
+    fn bernoulli_<'py>(
+        slf: Bound<'py, Self>,
+        p: f64,
+        generator: Option<&Bound<'py, PyGenerator>>,
+    ) -> PyResult<Bound<'py, Self>> {
         refill(&slf, |t| {
             let probs = Array::full(&t.dims(), Scalar::Float(p), DType::F64)?;
             stream(generator, |g| random::bernoulli(g, &probs))?.cast(t.dtype())
@@ -420,7 +481,12 @@ impl PyTensor {
 
     /// Fills the tensor with numbers spread evenly over [from, to).
     #[pyo3(signature = (from_=0.0, to=1.0, *, generator=None))]
-    fn uniform_<'py>(slf: Bound<'py, Self>, from_: f64, to: f64, generator: Option<&Bound<'py, PyGenerator>>) -> PyResult<Bound<'py, Self>> {
+    fn uniform_<'py>(
+        slf: Bound<'py, Self>,
+        from_: f64,
+        to: f64,
+        generator: Option<&Bound<'py, PyGenerator>>,
+    ) -> PyResult<Bound<'py, Self>> {
         refill(&slf, |t| stream(generator, |g| random::uniform(g, &t.dims(), t.dtype(), from_, to)))?;
         Ok(slf)
     }
@@ -461,8 +527,28 @@ pub fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
         ($($f:ident),*) => { $( m.add_function(wrap_pyfunction!($f, m)?)?; )* };
     }
     functions!(
-        zeros, ones, empty, rand, randn, zeros_like, ones_like, empty_like, rand_like, randn_like, full, full_like,
-        arange, linspace, eye, randint, randperm, bernoulli, manual_seed, get_rng_state, set_rng_state, initial_seed,
+        zeros,
+        ones,
+        empty,
+        rand,
+        randn,
+        zeros_like,
+        ones_like,
+        empty_like,
+        rand_like,
+        randn_like,
+        full,
+        full_like,
+        arange,
+        linspace,
+        eye,
+        randint,
+        randperm,
+        bernoulli,
+        manual_seed,
+        get_rng_state,
+        set_rng_state,
+        initial_seed,
         _philox4x32
     );
     Ok(())

@@ -134,7 +134,8 @@ fn quiet_panics() {
 
 #[cold]
 fn panicked(p: Box<dyn std::any::Any + Send>) -> Error {
-    let text = p.downcast_ref::<&str>().map(|s| s.to_string()).or_else(|| p.downcast_ref::<String>().cloned());
+    let text =
+        p.downcast_ref::<&str>().map(|s| s.to_string()).or_else(|| p.downcast_ref::<String>().cloned());
     Error::new(Kind::Internal, "", format!("internal error: {}", text.unwrap_or_else(|| "a panic".into())))
 }
 

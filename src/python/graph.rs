@@ -158,8 +158,10 @@ impl PyNode {
 }
 
 fn leaf_hook() -> PyErr {
-    PyRuntimeError::new_err("hooks on the accumulation of a leaf are registered with \
-                             tensor.register_post_accumulate_grad_hook")
+    PyRuntimeError::new_err(
+        "hooks on the accumulation of a leaf are registered with \
+                             tensor.register_post_accumulate_grad_hook",
+    )
 }
 
 fn optional<'py>(py: Python<'py>, list: &[Option<Tensor>]) -> PyResult<Bound<'py, PyTuple>> {
@@ -179,16 +181,27 @@ fn gradients(r: &Bound<'_, PyAny>, n: usize, what: &str) -> PyResult<Option<Vec<
         }
     }
     let mut out = Vec::new();
-    for g in r.try_iter().map_err(|_| PyTypeError::new_err(format!("{what} must return None, a tensor or a tuple")))? {
+    for g in r
+        .try_iter()
+        .map_err(|_| PyTypeError::new_err(format!("{what} must return None, a tensor or a tuple")))?
+    {
         let g = g?;
         out.push(match tensor_of(&g) {
             Some(t) => Some(t.clone()),
             None if g.is_none() => None,
-            None => return Err(PyTypeError::new_err(format!("{what} returned a {} instead of a tensor", g.get_type().name()?))),
+            None => {
+                return Err(PyTypeError::new_err(format!(
+                    "{what} returned a {} instead of a tensor",
+                    g.get_type().name()?
+                )));
+            }
         });
     }
     if out.len() != n {
-        return Err(PyRuntimeError::new_err(format!("{what} returned {} gradients, expected {n}", out.len())));
+        return Err(PyRuntimeError::new_err(format!(
+            "{what} returned {} gradients, expected {n}",
+            out.len()
+        )));
     }
     Ok(Some(out))
 }
@@ -462,7 +475,11 @@ impl _SavedTensor {
 
     /// Gives the tensor back; an error when it was changed in place or freed.
     #[pyo3(signature = (node=None))]
-    fn unpack<'py>(&self, py: Python<'py>, node: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTensor>> {
+    fn unpack<'py>(
+        &self,
+        py: Python<'py>,
+        node: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let _ = node;
         let t = match self.kept.lock().as_ref() {
             None => return Err(to_py(py, crate::ops::row::freed(&self.name))),
@@ -635,9 +652,20 @@ pub fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
         ($($f:ident),*) => { $( m.add_function(wrap_pyfunction!($f, m)?)?; )* };
     }
     functions!(
-        _run_backward, _is_grad_enabled, _set_grad_enabled, _is_inference_enabled, _set_inference_enabled,
-        _set_detect_anomaly, _is_anomaly_enabled, _enter_dual_level, _exit_dual_level, _make_dual, _unpack_dual,
-        _record_function, _panic_for_test, _ops_registry
+        _run_backward,
+        _is_grad_enabled,
+        _set_grad_enabled,
+        _is_inference_enabled,
+        _set_inference_enabled,
+        _set_detect_anomaly,
+        _is_anomaly_enabled,
+        _enter_dual_level,
+        _exit_dual_level,
+        _make_dual,
+        _unpack_dual,
+        _record_function,
+        _panic_for_test,
+        _ops_registry
     );
     Ok(())
 }

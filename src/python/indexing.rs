@@ -44,7 +44,9 @@ fn bound(o: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
     match o.extract::<isize>() {
         Ok(v) => Ok(Some(v)),
         // A bound beyond 64 bits reaches the end either way.
-        Err(_) if o.is_instance_of::<PyInt>() => Ok(Some(if o.lt(0)? { isize::MIN / 2 } else { isize::MAX / 2 })),
+        Err(_) if o.is_instance_of::<PyInt>() => {
+            Ok(Some(if o.lt(0)? { isize::MIN / 2 } else { isize::MAX / 2 }))
+        }
         Err(_) => {
             let i = o.call_method0("__index__").map_err(|_| {
                 PyTypeError::new_err("slice indices must be integers or None or have an __index__ method")
@@ -59,7 +61,9 @@ fn part(o: &Bound<'_, PyAny>) -> PyResult<Part> {
         return Ok(Part::Bool(b.is_true()));
     }
     if o.is_instance_of::<PyInt>() {
-        return Ok(Part::Int(o.extract().map_err(|_| PyIndexError::new_err(format!("index {o} is out of bounds")))?));
+        return Ok(Part::Int(
+            o.extract().map_err(|_| PyIndexError::new_err(format!("index {o} is out of bounds")))?,
+        ));
     }
     if let Ok(s) = o.cast::<PySlice>() {
         let step = bound(&s.getattr("step")?)?.unwrap_or(1);
@@ -111,7 +115,12 @@ fn parts(index: &Bound<'_, PyAny>) -> PyResult<Vec<Part>> {
 fn view(t: &Tensor, parts: Vec<Part>) -> Result<(Tensor, Vec<Option<Tensor>>)> {
     let ndim = t.ndim();
     let used: usize = parts.iter().map(Part::uses).sum();
-    crate::ensure!(used <= ndim, Index, "index", "too many indices for tensor of dimension {ndim}: got {used}");
+    crate::ensure!(
+        used <= ndim,
+        Index,
+        "index",
+        "too many indices for tensor of dimension {ndim}: got {used}"
+    );
     let ellipses = parts.iter().filter(|p| matches!(p, Part::Ellipsis)).count();
     crate::ensure!(ellipses <= 1, Index, "index", "an index can only have a single ellipsis ('...')");
     let mut out = t.clone();
@@ -186,7 +195,11 @@ fn rename(e: crate::Error, i: isize, dim: usize, t: &Tensor) -> crate::Error {
         );
     }
     let size = t.dims().get(dim).copied().unwrap_or(0);
-    crate::Error::new(e.kind(), "index", format!("index {i} is out of bounds for dimension {dim} with size {size}"))
+    crate::Error::new(
+        e.kind(),
+        "index",
+        format!("index {i} is out of bounds for dimension {dim} with size {size}"),
+    )
 }
 
 #[pymethods]
@@ -210,7 +223,12 @@ impl PyTensor {
         wrap(py, r)
     }
 
-    fn __setitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __setitem__(
+        &self,
+        py: Python<'_>,
+        index: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let t = &self.inner;
         let parts = parts(index)?;
         let value = match super::convert::operand(value)? {
@@ -223,7 +241,8 @@ impl PyTensor {
         heavy(py, t.numel(), || {
             // A refused write says so before any view is made.
             let tracked = crate::graph::mode::grad_enabled()
-                && (t.requires_grad() || matches!(value.as_operand(), Operand::Tensor(v) if v.requires_grad()));
+                && (t.requires_grad()
+                    || matches!(value.as_operand(), Operand::Tensor(v) if v.requires_grad()));
             t.check_inplace("index_put_", tracked)?;
             let (v, advanced) = view(t, parts).map_err(|e| e.renamed("index_put_"))?;
             match (advanced.is_empty(), value.as_operand()) {

@@ -211,7 +211,9 @@ pub fn from_dlpack<'py>(
     check_device(device)?;
     let py = ext_tensor.py();
     if let Ok(t) = ext_tensor.cast::<PyTensor>() {
-        return super::tensor::give(py, || if copy == Some(true) { ops::clone(&t.get().inner) } else { t.get().inner.detach() });
+        return super::tensor::give(py, || {
+            if copy == Some(true) { ops::clone(&t.get().inner) } else { t.get().inner.detach() }
+        });
     }
     let source = if ext_tensor.is_instance_of::<pyo3::types::PyCapsule>() {
         py.import("rgrad._rgrad")?.getattr("_Capsule")?.call1((ext_tensor,))?
@@ -315,7 +317,13 @@ impl PyTensor {
         };
         let args: Vec<Bound<'py, PyAny>> = inputs
             .iter()
-            .map(|i| if i.is_instance_of::<PyUntypedArray>() { Ok(fresh(py, share_or_copy(&i)?)?.into_any()) } else { Ok(i) })
+            .map(|i| {
+                if i.is_instance_of::<PyUntypedArray>() {
+                    Ok(fresh(py, share_or_copy(&i)?)?.into_any())
+                } else {
+                    Ok(i)
+                }
+            })
             .collect::<PyResult<_>>()?;
         // A number before the tensor: only the operators take that order.
         if args.len() == 2 && tensor_of(&args[0]).is_none() {
@@ -432,7 +440,8 @@ impl PyTensor {
                 copy
             }
         };
-        let fresh_array = call(py, || Array::from_parts(whole.storage().clone(), a.layout().clone(), a.dtype()))?;
+        let fresh_array =
+            call(py, || Array::from_parts(whole.storage().clone(), a.layout().clone(), a.dtype()))?;
         let out = finish(py, Tensor::new(fresh_array), t.requires_grad())?;
         if let Some(g) = t.grad() {
             out.get().inner.set_grad(Some(call(py, || Ok(Tensor::new(g.array()?.copied()?)))?));
@@ -448,11 +457,17 @@ fn lost() -> Error {
 
 /// Makes a tensor from its pickled parts.
 #[pyfunction]
-pub fn _rebuild<'py>(array: &Bound<'py, PyAny>, dtype: &str, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
+pub fn _rebuild<'py>(
+    array: &Bound<'py, PyAny>,
+    dtype: &str,
+    requires_grad: bool,
+) -> PyResult<Bound<'py, PyTensor>> {
     let py = array.py();
     let (t, _) = share(array)?;
     let d = DType::ALL.into_iter().find(|d| d.name() == dtype);
-    let Some(d) = d else { return Err(PyValueError::new_err(format!("unknown dtype '{dtype}' in a pickled tensor"))) };
+    let Some(d) = d else {
+        return Err(PyValueError::new_err(format!("unknown dtype '{dtype}' in a pickled tensor")));
+    };
     let t = call(py, || Ok(Tensor::new(t.array()?.cast(d)?.copied()?)))?;
     finish(py, t, requires_grad)
 }

@@ -10,7 +10,12 @@ use pyo3::prelude::*;
 
 /// Applies a row to a tensor and any operand, in either order; `NotImplemented` for what is no operand.
 #[inline]
-fn apply<'py>(slf: &Bound<'py, PyTensor>, other: &Bound<'py, PyAny>, row: &'static Row, swap: bool) -> PyResult<Bound<'py, PyAny>> {
+fn apply<'py>(
+    slf: &Bound<'py, PyTensor>,
+    other: &Bound<'py, PyAny>,
+    row: &'static Row,
+    swap: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = slf.py();
     let t = &slf.get().inner;
     if let Ok(o) = other.cast_exact::<PyTensor>() {
@@ -19,12 +24,18 @@ fn apply<'py>(slf: &Bound<'py, PyTensor>, other: &Bound<'py, PyAny>, row: &'stat
         return rows(py, row, [Operand::Tensor(a), Operand::Tensor(b)], a.numel().max(b.numel()));
     }
     let Some(o) = operand(other)? else { return Ok(py.NotImplemented().into_bound(py)) };
-    let (a, b) = if swap { (o.as_operand(), Operand::Tensor(t)) } else { (Operand::Tensor(t), o.as_operand()) };
+    let (a, b) =
+        if swap { (o.as_operand(), Operand::Tensor(t)) } else { (Operand::Tensor(t), o.as_operand()) };
     rows(py, row, [a, b], t.numel())
 }
 
 #[inline]
-fn rows<'py>(py: Python<'py>, row: &'static Row, ins: [Operand<'_>; 2], work: usize) -> PyResult<Bound<'py, PyAny>> {
+fn rows<'py>(
+    py: Python<'py>,
+    row: &'static Row,
+    ins: [Operand<'_>; 2],
+    work: usize,
+) -> PyResult<Bound<'py, PyAny>> {
     let t = heavy(py, work, || ops::row::apply(row, &ins, &[]))?;
     Ok(fresh(py, t)?.into_any())
 }
@@ -164,7 +175,11 @@ impl PyTensor {
         bits(slf, other, ops::bitwise_xor, true)
     }
 
-    fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
         match op {
             CompareOp::Eq => compare(slf, other, |a, b| ops::eq(a, b)),
             CompareOp::Ne => compare(slf, other, |a, b| ops::ne(a, b)),
@@ -177,26 +192,42 @@ impl PyTensor {
 
     /// Sum with `alpha` times the other operand.
     #[pyo3(signature = (other, *, alpha=None))]
-    fn add<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, alpha: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTensor>> {
+    fn add<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        alpha: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         scaled_sum(slf, other, alpha, 1.0)
     }
 
     /// Difference with `alpha` times the other operand.
     #[pyo3(signature = (other, *, alpha=None))]
-    fn sub<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, alpha: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTensor>> {
+    fn sub<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        alpha: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         scaled_sum(slf, other, alpha, -1.0)
     }
 
     /// As `sub`.
     #[pyo3(signature = (other, *, alpha=None))]
-    fn subtract<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, alpha: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTensor>> {
+    fn subtract<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        alpha: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         scaled_sum(slf, other, alpha, -1.0)
     }
 
     /// `other - alpha * self`.
     #[pyo3(signature = (other, *, alpha=None))]
-    fn rsub<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, alpha: Option<f64>) -> PyResult<Bound<'py, PyTensor>> {
-        let o = named_operand("div", other, "other")?;
+    fn rsub<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        alpha: Option<f64>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
+        let o = named_operand("rsub", other, "other")?;
         let t = &slf.get().inner;
         give(slf.py(), || match alpha {
             None => ops::sub(o.as_operand(), t),
@@ -206,21 +237,33 @@ impl PyTensor {
 
     /// As `add`, in place.
     #[pyo3(signature = (other, *, alpha=None))]
-    fn add_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>, alpha: Option<f64>) -> PyResult<Bound<'py, Self>> {
+    fn add_<'py>(
+        slf: Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        alpha: Option<f64>,
+    ) -> PyResult<Bound<'py, Self>> {
         scaled_inplace(&slf, other, alpha, 1.0)?;
         Ok(slf)
     }
 
     /// As `sub`, in place.
     #[pyo3(signature = (other, *, alpha=None))]
-    fn sub_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>, alpha: Option<f64>) -> PyResult<Bound<'py, Self>> {
+    fn sub_<'py>(
+        slf: Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        alpha: Option<f64>,
+    ) -> PyResult<Bound<'py, Self>> {
         scaled_inplace(&slf, other, alpha, -1.0)?;
         Ok(slf)
     }
 
     /// Quotient, rounded as `rounding_mode` says: `None`, `"trunc"` or `"floor"`.
     #[pyo3(signature = (other, *, rounding_mode=None))]
-    fn div<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, rounding_mode: Option<&str>) -> PyResult<Bound<'py, PyTensor>> {
+    fn div<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        rounding_mode: Option<&str>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         let o = named_operand("div", other, "other")?;
         let t = &slf.get().inner;
         give(slf.py(), || ops::div_rounded(t.into(), o.as_operand(), rounding_mode))
@@ -228,20 +271,30 @@ impl PyTensor {
 
     /// As `div`.
     #[pyo3(signature = (other, *, rounding_mode=None))]
-    fn divide<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, rounding_mode: Option<&str>) -> PyResult<Bound<'py, PyTensor>> {
+    fn divide<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        rounding_mode: Option<&str>,
+    ) -> PyResult<Bound<'py, PyTensor>> {
         PyTensor::div(slf, other, rounding_mode)
     }
 
     /// As `div`, in place.
     #[pyo3(signature = (other, *, rounding_mode=None))]
-    fn div_<'py>(slf: Bound<'py, Self>, other: &Bound<'py, PyAny>, rounding_mode: Option<&str>) -> PyResult<Bound<'py, Self>> {
+    fn div_<'py>(
+        slf: Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        rounding_mode: Option<&str>,
+    ) -> PyResult<Bound<'py, Self>> {
         match rounding_mode {
             None => inplace(&slf, other, &ops::binary::rows::div::ROW)?,
             Some("floor") => inplace(&slf, other, &ops::binary::rows::floor_divide::ROW)?,
             mode => {
                 let o = named_operand("div", other, "other")?;
                 let t = &slf.get().inner;
-                call(slf.py(), || ops::assign_as("div_", t, &ops::div_rounded(t.into(), o.as_operand(), mode)?))?;
+                call(slf.py(), || {
+                    ops::assign_as("div_", t, &ops::div_rounded(t.into(), o.as_operand(), mode)?)
+                })?;
             }
         }
         Ok(slf)
@@ -275,12 +328,18 @@ number_first! {
 
 fn no_modulo(m: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match m {
-        Some(m) if !m.is_none() => Err(pyo3::exceptions::PyTypeError::new_err("pow() with a modulus is not supported")),
+        Some(m) if !m.is_none() => {
+            Err(pyo3::exceptions::PyTypeError::new_err("pow() with a modulus is not supported"))
+        }
         _ => Ok(()),
     }
 }
 
-fn product<'py>(slf: &Bound<'py, PyTensor>, other: &Bound<'py, PyAny>, swap: bool) -> PyResult<Bound<'py, PyAny>> {
+fn product<'py>(
+    slf: &Bound<'py, PyTensor>,
+    other: &Bound<'py, PyAny>,
+    swap: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = slf.py();
     let Some(Owned::Tensor(o)) = operand(other)? else { return Ok(py.NotImplemented().into_bound(py)) };
     let t = &slf.get().inner;
@@ -319,7 +378,12 @@ fn scaled_sum<'py>(
     give(py, || ops::add_scaled(t, o.as_operand(), sign * a.as_f64()))
 }
 
-fn scaled_inplace(slf: &Bound<'_, PyTensor>, other: &Bound<'_, PyAny>, alpha: Option<f64>, sign: f64) -> PyResult<()> {
+fn scaled_inplace(
+    slf: &Bound<'_, PyTensor>,
+    other: &Bound<'_, PyAny>,
+    alpha: Option<f64>,
+    sign: f64,
+) -> PyResult<()> {
     match alpha {
         None if sign > 0.0 => inplace(slf, other, &ops::binary::rows::add::ROW),
         None => inplace(slf, other, &ops::binary::rows::sub::ROW),

@@ -63,7 +63,12 @@ impl PyScope {
 
     /// Hands tensors up; all move or none.
     #[pyo3(signature = (tensors, to=None))]
-    fn ret(&self, py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, to: Option<&Bound<'_, PyScope>>) -> PyResult<()> {
+    fn ret(
+        &self,
+        py: Python<'_>,
+        tensors: Vec<Bound<'_, PyTensor>>,
+        to: Option<&Bound<'_, PyScope>>,
+    ) -> PyResult<()> {
         let list = core(&tensors);
         for t in &list {
             let owner = t.scope();
@@ -255,8 +260,20 @@ pub fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
         ($($f:ident),*) => { $( m.add_function(wrap_pyfunction!($f, m)?)?; )* };
     }
     functions!(
-        _current_scope, _own_like, _live_bytes, memory_stats, reset_peak_memory, empty_cache, set_num_threads,
-        get_num_threads, set_default_dtype, get_default_dtype, is_tensor, promote_types, result_type, can_cast
+        _current_scope,
+        _own_like,
+        _live_bytes,
+        memory_stats,
+        reset_peak_memory,
+        empty_cache,
+        set_num_threads,
+        get_num_threads,
+        set_default_dtype,
+        get_default_dtype,
+        is_tensor,
+        promote_types,
+        result_type,
+        can_cast
     );
     Ok(())
 }

@@ -51,7 +51,10 @@ pub fn fresh<'py>(py: Python<'py>, t: Tensor) -> PyResult<Bound<'py, PyTensor>> 
 
 /// Wraps the result of a call of the core.
 #[inline]
-pub fn give<'py>(py: Python<'py>, f: impl FnOnce() -> crate::Result<Tensor>) -> PyResult<Bound<'py, PyTensor>> {
+pub fn give<'py>(
+    py: Python<'py>,
+    f: impl FnOnce() -> crate::Result<Tensor>,
+) -> PyResult<Bound<'py, PyTensor>> {
     let t = call(py, f)?;
     wrap(py, t)
 }
@@ -136,7 +139,9 @@ impl PyTensor {
             Some(d) => {
                 let d = call(py, || crate::shape::dim(d, dims.len()))?;
                 let Some(&n) = dims.get(d) else {
-                    return Err(pyo3::exceptions::PyIndexError::new_err("a 0-d tensor has no dimension sizes"));
+                    return Err(pyo3::exceptions::PyIndexError::new_err(
+                        "a 0-d tensor has no dimension sizes",
+                    ));
                 };
                 Ok(n.into_pyobject(py)?.into_any())
             }
@@ -409,7 +414,9 @@ impl PyTensor {
     fn set_data(&self, py: Python<'_>, value: &Bound<'_, PyTensor>) -> PyResult<()> {
         let v = &value.get().inner;
         if v.dtype() != self.inner.dtype() && self.inner.requires_grad() && !v.dtype().is_float() {
-            return Err(PyRuntimeError::new_err("data set to a tensor that requires gradients must be floating point"));
+            return Err(PyRuntimeError::new_err(
+                "data set to a tensor that requires gradients must be floating point",
+            ));
         }
         call(py, || {
             self.inner.set_array(v.array()?);
@@ -462,7 +469,9 @@ impl PyTensor {
         match a.numel() {
             1 => Ok(call(py, || a.item())?.as_bool()),
             0 => Err(PyRuntimeError::new_err("Boolean value of Tensor with no values is ambiguous")),
-            _ => Err(PyRuntimeError::new_err("Boolean value of Tensor with more than one value is ambiguous")),
+            _ => {
+                Err(PyRuntimeError::new_err("Boolean value of Tensor with more than one value is ambiguous"))
+            }
         }
     }
 
@@ -502,9 +511,8 @@ impl PyTensor {
     }
 
     fn __contains__(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let o = super::convert::operand(value)?.ok_or_else(|| {
-            PyTypeError::new_err("Tensor.__contains__ only supports Tensor or scalar")
-        })?;
+        let o = super::convert::operand(value)?
+            .ok_or_else(|| PyTypeError::new_err("Tensor.__contains__ only supports Tensor or scalar"))?;
         call(py, || {
             let hit = ops::any(&ops::eq(&self.inner, o.as_operand())?, &[], false)?;
             Ok(hit.array()?.item()?.as_bool())

@@ -312,7 +312,12 @@ impl Registration {
             let inner = self.scope.0.inner.lock();
             match inner.entries.get(self.slot as usize) {
                 Some(Some(e)) => (e.resource.clone(), e.bytes),
-                _ => bail!(ScopeClosed, "scope", "scope '{}' has ended and released the tensor", self.scope.path()),
+                _ => bail!(
+                    ScopeClosed,
+                    "scope",
+                    "scope '{}' has ended and released the tensor",
+                    self.scope.path()
+                ),
             }
         };
         let moved = target.register(resource, bytes)?;

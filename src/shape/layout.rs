@@ -164,7 +164,8 @@ impl Layout {
             bail!(Value, "diagonal", "the two dimensions must differ, both are {dim1}");
         }
         let (rows, cols) = (self.dims[dim1] as isize, self.dims[dim2] as isize);
-        let len = if offset >= 0 { rows.min(cols - offset) } else { (rows + offset).min(cols) }.max(0) as usize;
+        let len =
+            if offset >= 0 { rows.min(cols - offset) } else { (rows + offset).min(cols) }.max(0) as usize;
         let mut l = self.clone();
         if len > 0 {
             let start = if offset >= 0 { offset * l.strides[dim2] } else { -offset * l.strides[dim1] };

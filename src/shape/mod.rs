@@ -141,10 +141,16 @@ pub fn reduced(dims: &[usize], over: &[usize], keepdim: bool) -> Dims {
 }
 
 /// Start, length and step of `start:stop:step` along a dimension of `size`, as Python slices do.
-pub fn slice(size: usize, start: Option<isize>, stop: Option<isize>, step: isize) -> Result<(usize, usize, isize)> {
-    ensure!(step != 0, Value, "slice", "the step of a slice cannot be 0");
+pub fn slice(
+    size: usize,
+    start: Option<isize>,
+    stop: Option<isize>,
+    step: isize,
+) -> Result<(usize, usize, isize)> {
+    ensure!(step != 0, Value, "slice", "the step of a slice cannot be zero");
     let n = size as isize;
-    let clip = |v: isize, low: isize, high: isize| (if v < 0 { v.saturating_add(n) } else { v }).clamp(low, high);
+    let clip =
+        |v: isize, low: isize, high: isize| (if v < 0 { v.saturating_add(n) } else { v }).clamp(low, high);
     let (start, stop) = if step > 0 {
         (start.map_or(0, |v| clip(v, 0, n)), stop.map_or(n, |v| clip(v, 0, n)))
     } else {
@@ -182,8 +188,13 @@ mod tests {
                             let (a, b) = (norm(start, 0, size as isize), norm(stop, 0, size as isize));
                             all.iter().copied().filter(|&i| i >= a && i < b && (i - a) % step == 0).collect()
                         } else {
-                            let (a, b) = (norm(start, -1, size as isize - 1), norm(stop, -1, size as isize - 1));
-                            all.iter().rev().copied().filter(|&i| i <= a && i > b && (a - i) % -step == 0).collect()
+                            let (a, b) =
+                                (norm(start, -1, size as isize - 1), norm(stop, -1, size as isize - 1));
+                            all.iter()
+                                .rev()
+                                .copied()
+                                .filter(|&i| i <= a && i > b && (a - i) % -step == 0)
+                                .collect()
                         };
                         assert_eq!(got, want, "{size} {start}:{stop}:{step}");
                     }

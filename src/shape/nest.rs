@@ -130,7 +130,9 @@ mod tests {
             }
         });
         let want: Vec<(isize, isize)> = (0..2)
-            .flat_map(|a| (0..3).flat_map(move |b| (0..4).map(move |c| (12 * a + 4 * b + c, a + 2 * b + 6 * c))))
+            .flat_map(|a| {
+                (0..3).flat_map(move |b| (0..4).map(move |c| (12 * a + 4 * b + c, a + 2 * b + 6 * c)))
+            })
             .collect();
         assert_eq!(seen, want);
         let flat = Nest::new(&dims, [&[12, 4, 1]]);

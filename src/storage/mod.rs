@@ -82,7 +82,12 @@ impl Storage {
     ///
     /// # Safety
     /// `data` must be valid for reads (and for writes unless `read_only`) of `bytes` bytes until `owner` is dropped.
-    pub unsafe fn foreign(data: *mut u8, bytes: usize, read_only: bool, owner: Box<dyn Send + Sync>) -> Storage {
+    pub unsafe fn foreign(
+        data: *mut u8,
+        bytes: usize,
+        read_only: bool,
+        owner: Box<dyn Send + Sync>,
+    ) -> Storage {
         let header = Box::new(Header {
             refs: AtomicUsize::new(1),
             version: AtomicU64::new(0),

@@ -58,7 +58,8 @@ fn add(c: &AtomicI64, v: i64) -> i64 {
     n
 }
 
-static THREADS: Mutex<(Vec<&'static Counters>, Vec<&'static Counters>)> = Mutex::new((Vec::new(), Vec::new()));
+static THREADS: Mutex<(Vec<&'static Counters>, Vec<&'static Counters>)> =
+    Mutex::new((Vec::new(), Vec::new()));
 static PEAK: AtomicI64 = AtomicI64::new(0);
 static SHARED: Mutex<Vec<Vec<usize>>> = Mutex::new(Vec::new());
 static SHARED_HELD: AtomicI64 = AtomicI64::new(0);

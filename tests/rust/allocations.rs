@@ -64,7 +64,15 @@ fn training_steps_leave_nothing_behind() {
         (s.live_bytes, s.live_blocks)
     };
     // Other tests run at the same time; the least of several looks is this loop's own.
-    let least = |n: usize| (0..n).map(|_| { step(&w); live() }).min().unwrap();
+    let least = |n: usize| {
+        (0..n)
+            .map(|_| {
+                step(&w);
+                live()
+            })
+            .min()
+            .unwrap()
+    };
     let first = least(2000);
     let last = least(2000);
     assert!(last.1 <= first.1 + 64, "{first:?} {last:?}");

@@ -40,7 +40,9 @@ fn check_order(name: &str, f: &dyn Fn(&[Tensor]) -> Tensor, xs: &[(Vec<f64>, Vec
     )
     .unwrap();
     for (a, b) in fused.iter().zip(&recorded) {
-        let bits = |t: &Option<Tensor>| t.as_ref().map(|t| values(t).iter().map(|v| v.to_bits()).collect::<Vec<_>>());
+        let bits = |t: &Option<Tensor>| {
+            t.as_ref().map(|t| values(t).iter().map(|v| v.to_bits()).collect::<Vec<_>>())
+        };
         assert_eq!(bits(a), bits(b), "{name}: fused and recorded gradients differ");
     }
     // ⟨u, f(x + h·d)⟩ by central differences.
@@ -66,7 +68,10 @@ fn check_order(name: &str, f: &dyn Fn(&[Tensor]) -> Tensor, xs: &[(Vec<f64>, Vec
             .sum()
     };
     let analytic = dot(&fused);
-    assert!((numeric - analytic).abs() <= 1e-5 * (1.0 + numeric.abs()), "{name}: {analytic} against {numeric}");
+    assert!(
+        (numeric - analytic).abs() <= 1e-5 * (1.0 + numeric.abs()),
+        "{name}: {analytic} against {numeric}"
+    );
     // The tangent along the same directions.
     let level = mode::enter_level();
     let duals: Vec<Tensor> = leaves
@@ -77,7 +82,10 @@ fn check_order(name: &str, f: &dyn Fn(&[Tensor]) -> Tensor, xs: &[(Vec<f64>, Vec
     let (_, t) = f(&duals).unpack_dual(level);
     mode::exit_level(level);
     let tangent: f64 = t.map_or(0.0, |t| values(&t).iter().zip(values(&u)).map(|(a, b)| a * b).sum());
-    assert!((tangent - analytic).abs() <= 1e-10 * (1.0 + analytic.abs()), "{name}: tangent {tangent}, {analytic}");
+    assert!(
+        (tangent - analytic).abs() <= 1e-10 * (1.0 + analytic.abs()),
+        "{name}: tangent {tangent}, {analytic}"
+    );
     if order > 1 && recorded.iter().flatten().any(Tensor::requires_grad) {
         let g = |x: &[Tensor]| {
             let x: Vec<Tensor> = x
@@ -102,7 +110,12 @@ fn check_order(name: &str, f: &dyn Fn(&[Tensor]) -> Tensor, xs: &[(Vec<f64>, Vec
                 })
                 .collect();
             let y = f(&inner);
-            let o = engine::Options { create_graph: true, retain_graph: true, allow_unused: true, ..Default::default() };
+            let o = engine::Options {
+                create_graph: true,
+                retain_graph: true,
+                allow_unused: true,
+                ..Default::default()
+            };
             for g in engine::run(&[y], &[Some(u.clone())], &inner, &o).unwrap().into_iter().flatten() {
                 let s = ops::sum(&ops::mul(&g, 0.9).unwrap(), &[], false, None).unwrap();
                 sum = Some(match sum {
@@ -201,8 +214,16 @@ fn structural_rules() {
         &|x: &[Tensor]| ops::matmul(&x[0], &x[1]).unwrap(),
         &[a(), (points((-1.0, 2.0), 40), vec![2, 4, 5])],
     );
-    check("mv", &|x: &[Tensor]| ops::matmul(&x[0], &x[1]).unwrap(), &[a(), (points((-1.0, 2.0), 4), vec![4])]);
-    check("prod of zeros", &|x: &[Tensor]| ops::cumprod(&x[0], 0, None).unwrap(), &[(vec![0.5, 0.0, 2.0, 0.0], vec![4])]);
+    check(
+        "mv",
+        &|x: &[Tensor]| ops::matmul(&x[0], &x[1]).unwrap(),
+        &[a(), (points((-1.0, 2.0), 4), vec![4])],
+    );
+    check(
+        "prod of zeros",
+        &|x: &[Tensor]| ops::cumprod(&x[0], 0, None).unwrap(),
+        &[(vec![0.5, 0.0, 2.0, 0.0], vec![4])],
+    );
 }
 
 #[test]
@@ -214,7 +235,8 @@ fn writes_through_views_reach_the_base() {
             let row = ops::select(&b, 0, 1).unwrap();
             ops::copy_(&row, &ops::exp(&x[1]).unwrap()).unwrap();
             let part = ops::slice(&row, 0, 1, 2, 1).unwrap();
-            ops::mul_(&part, &x[1].clone().detach().map(|_| ops::slice(&x[1], 0, 0, 2, 1).unwrap()).unwrap()).unwrap();
+            ops::mul_(&part, &x[1].clone().detach().map(|_| ops::slice(&x[1], 0, 0, 2, 1).unwrap()).unwrap())
+                .unwrap();
             ops::mul(&b, &b).unwrap()
         },
         &[(points((-1.0, 1.0), 6), vec![2, 3]), (points((0.1, 0.9), 3), vec![3])],

@@ -135,12 +135,14 @@ fn towers() -> (Vec<Tensor>, Tensor) {
     let n = 96;
     let mut leaves = Vec::new();
     let mut sum: Option<Tensor> = None;
-    let x = ops::from_slice(&(0..n * n).map(|i| ((i * 13) % 29) as f32 * 0.01).collect::<Vec<_>>(), &[n, n]).unwrap();
+    let x = ops::from_slice(&(0..n * n).map(|i| ((i * 13) % 29) as f32 * 0.01).collect::<Vec<_>>(), &[n, n])
+        .unwrap();
     x.set_requires_grad(true).unwrap();
     for t in 0..6 {
         let mut h = x.clone();
         for l in 0..4 {
-            let v: Vec<f32> = (0..n * n).map(|i| (((i + t * 7 + l) * 31) % 17) as f32 * 0.01 - 0.05).collect();
+            let v: Vec<f32> =
+                (0..n * n).map(|i| (((i + t * 7 + l) * 31) % 17) as f32 * 0.01 - 0.05).collect();
             let w = ops::from_slice(&v, &[n, n]).unwrap();
             w.set_requires_grad(true).unwrap();
             h = ops::tanh(&ops::matmul(&h, &w).unwrap()).unwrap();
@@ -161,7 +163,10 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         threads::set_num_threads(n);
         let (leaves, y) = towers();
         engine::backward(&y).unwrap();
-        leaves.iter().flat_map(|l| l.grad().unwrap().array().unwrap().to_vec::<f32>().unwrap()).collect::<Vec<_>>()
+        leaves
+            .iter()
+            .flat_map(|l| l.grad().unwrap().array().unwrap().to_vec::<f32>().unwrap())
+            .collect::<Vec<_>>()
     };
     let one = run(1);
     for _ in 0..3 {
@@ -225,5 +230,8 @@ fn a_changed_saved_value_is_refused() {
     let y = ops::exp(&x).unwrap();
     ops::add_(&y.detach().unwrap(), 1.0).unwrap();
     let e = engine::backward(&total(&y)).unwrap_err();
-    assert!(e.to_string().contains("modified by an inplace operation") && e.to_string().contains("Exp"), "{e}");
+    assert!(
+        e.to_string().contains("modified by an inplace operation") && e.to_string().contains("Exp"),
+        "{e}"
+    );
 }

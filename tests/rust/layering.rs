@@ -59,7 +59,8 @@ fn no_module_uses_one_below_it() {
         let rel = f.strip_prefix(&src).unwrap();
         let first = rel.components().next().unwrap().as_os_str().to_string_lossy().replace(".rs", "");
         let text = fs::read_to_string(&f).unwrap();
-        if first != "python" && text.lines().any(|l| !l.trim_start().starts_with("//") && l.contains("pyo3")) {
+        if first != "python" && text.lines().any(|l| !l.trim_start().starts_with("//") && l.contains("pyo3"))
+        {
             bad.push(format!("{} names pyo3", rel.display()));
         }
         let Some(own) = layer(&first) else { continue };

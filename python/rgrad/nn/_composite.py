@@ -2,43 +2,10 @@
 
 from __future__ import annotations
 
-from .._rgrad import Tensor, rand_like, where
+from .._rgrad import Tensor, where
 
-__all__ = ["dropout", "embedding", "layer_norm"]
+__all__ = ["embedding", "layer_norm"]
 
-
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes each element with probability ``p`` and scales the others by 1/(1-p); the input itself otherwise.
-
-    Parameters
-    ----------
-    input : Tensor
-        Any shape.
-    p : float
-        In [0, 1].
-    training : bool, default True
-        With False nothing happens.
-    inplace : bool, default False
-        Whether to change ``input``.
-
-    Raises
-    ------
-    ValueError
-        For ``p`` outside [0, 1].
-
-    Examples
-    --------
-    >>> import rgrad
-    >>> rgrad.nn.functional.dropout(rgrad.ones(3), 0.5, training=False).tolist()
-    [1.0, 1.0, 1.0]
-    """
-    if not 0 <= p <= 1:
-        raise ValueError(f"the probability of dropout must lie in [0, 1], got {p}")
-    if not training or p == 0:
-        return input
-    # The factors are a constant: zero, or the scale.
-    factor = (rand_like(input) >= p).to(input.dtype).mul_(1 / (1 - p) if p < 1 else 0.0)
-    return input.mul_(factor) if inplace else input * factor
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:

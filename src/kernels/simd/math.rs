@@ -189,10 +189,7 @@ fn log<L: Lanes>(x: L, f: &Format) -> L {
     let half = t * t * L::from_f64(0.5);
     let r = z * poly(z, f.log);
     // fdlibm's arrangement: e·ln2 - ((t²/2 - (s·(t²/2 + R) + e·ln2')) - t).
-    let y = e.mul_add(
-        L::from_f64(f.ln2[0]),
-        t - (half - s.mul_add(half + r, e * L::from_f64(f.ln2[1]))),
-    );
+    let y = e.mul_add(L::from_f64(f.ln2[0]), t - (half - s.mul_add(half + r, e * L::from_f64(f.ln2[1]))));
     let y = L::select(x.eq(L::from_f64(f64::INFINITY)), x, y);
     let y = L::select(x.eq(zero), L::from_f64(f64::NEG_INFINITY), y);
     L::select(x.lt(zero) | x.is_nan(), L::from_f64(f64::NAN), y)

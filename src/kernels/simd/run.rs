@@ -30,10 +30,16 @@ impl Kernel {
     pub const fn of<F: Formula<I, O>, const I: usize, const O: usize>() -> Kernel {
         #[cfg(target_arch = "x86_64")]
         return Kernel {
-            f32: [base::<Values<F>, baseline::F32, I, O>, run2::<Values<F>, avx2::F32, I, O>,
-                run512::<Values<F>, avx512::F32, I, O>],
-            f64: [base::<Values<F>, baseline::F64, I, O>, run2::<Values<F>, avx2::F64, I, O>,
-                run512::<Values<F>, avx512::F64, I, O>],
+            f32: [
+                base::<Values<F>, baseline::F32, I, O>,
+                run2::<Values<F>, avx2::F32, I, O>,
+                run512::<Values<F>, avx512::F32, I, O>,
+            ],
+            f64: [
+                base::<Values<F>, baseline::F64, I, O>,
+                run2::<Values<F>, avx2::F64, I, O>,
+                run512::<Values<F>, avx512::F64, I, O>,
+            ],
         };
         #[cfg(not(target_arch = "x86_64"))]
         Kernel {
@@ -46,13 +52,22 @@ impl Kernel {
     pub const fn predicate<F: Predicate<I>, const I: usize>() -> Kernel {
         #[cfg(target_arch = "x86_64")]
         return Kernel {
-            f32: [base::<Test<F>, baseline::F32, I, 1>, run2::<Test<F>, avx2::F32, I, 1>,
-                run512::<Test<F>, avx512::F32, I, 1>],
-            f64: [base::<Test<F>, baseline::F64, I, 1>, run2::<Test<F>, avx2::F64, I, 1>,
-                run512::<Test<F>, avx512::F64, I, 1>],
+            f32: [
+                base::<Test<F>, baseline::F32, I, 1>,
+                run2::<Test<F>, avx2::F32, I, 1>,
+                run512::<Test<F>, avx512::F32, I, 1>,
+            ],
+            f64: [
+                base::<Test<F>, baseline::F64, I, 1>,
+                run2::<Test<F>, avx2::F64, I, 1>,
+                run512::<Test<F>, avx512::F64, I, 1>,
+            ],
         };
         #[cfg(not(target_arch = "x86_64"))]
-        Kernel { f32: [base::<Test<F>, baseline::F32, I, 1>; 3], f64: [base::<Test<F>, baseline::F64, I, 1>; 3] }
+        Kernel {
+            f32: [base::<Test<F>, baseline::F32, I, 1>; 3],
+            f64: [base::<Test<F>, baseline::F64, I, 1>; 3],
+        }
     }
 
     /// The float32 loop of the tier in use.

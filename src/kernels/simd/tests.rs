@@ -48,8 +48,28 @@ fn ulp64(got: f64, want: f64) -> f64 {
 }
 
 const EDGES: [f64; 22] = [
-    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-30, -1e-30, 1e-300, 88.7, 88.8, -87.5, -103.0, -104.5, 709.7, 710.0, -745.0,
-    -746.5, 0.625, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1e-30,
+    -1e-30,
+    1e-300,
+    88.7,
+    88.8,
+    -87.5,
+    -103.0,
+    -104.5,
+    709.7,
+    710.0,
+    -745.0,
+    -746.5,
+    0.625,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
 ];
 
 fn check(name: &str, k: &Kernel, reference: fn(f64) -> f64, domain: fn(f64) -> bool) {
@@ -60,13 +80,16 @@ fn check(name: &str, k: &Kernel, reference: fn(f64) -> f64, domain: fn(f64) -> b
         .chain(EDGES.iter().map(|&v| v as f32))
         .filter(|&v| domain(v as f64))
         .collect();
-    let doubles: Vec<f64> = (0..200_000)
-        .map(|i| (i as f64 - 100_000.0) * 1.000_123e-4)
-        .chain((0..100_000).map(|i| f64::from_bits((i as u64) << 47 | (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 18)))
-        .chain((0..100_000).map(|i| (i as f64 - 50_000.0) * 0.014_99))
-        .chain(EDGES)
-        .filter(|&v| domain(v))
-        .collect();
+    let doubles: Vec<f64> =
+        (0..200_000)
+            .map(|i| (i as f64 - 100_000.0) * 1.000_123e-4)
+            .chain((0..100_000).map(|i| {
+                f64::from_bits((i as u64) << 47 | (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 18)
+            }))
+            .chain((0..100_000).map(|i| (i as f64 - 50_000.0) * 0.014_99))
+            .chain(EDGES)
+            .filter(|&v| domain(v))
+            .collect();
     for &t in available() {
         let mut worst = (0.0, 0.0);
         for (&x, y) in singles.iter().zip(run32(k, t, &singles)) {
