@@ -1,6 +1,7 @@
 """Mistakes: the class of the exception and the words its text must have; no panic ever leaves the core."""
 
 import builtins
+import gc
 
 import pytest
 from common import T
@@ -36,7 +37,7 @@ MISTAKES = {
     "too many indices": (lambda: one(3)[0, 0], IndexError, ["2", "1"]),
     "float index": (lambda: one(3)[1.5], (IndexError, TypeError), ["float"]),
     "mask shape": (lambda: one(3)[T.tensor([True, False])], IndexError, ["mask", "2", "3"]),
-    "zero step": (lambda: one(3)[::0], ValueError, ["step", "0"]),
+    "zero step": (lambda: one(3)[::0], ValueError, ["slice", "step"]),
     "assignment shape": (lambda: one(3).__setitem__(slice(None), one(2)), RuntimeError, ["2", "3"]),
     "gather index": (lambda: one(3).gather(0, T.tensor([3])), (RuntimeError, IndexError), ["gather", "3"]),
     "gather dtype": (lambda: one(3).gather(0, one(2)), RuntimeError, ["gather", "int64"]),
@@ -148,10 +149,12 @@ def test_panic_is_an_ordinary_exception_and_the_process_survives():
 
 
 def test_many_mistakes_leave_the_library_usable():
+    gc.collect()
     before = T._rgrad._live_bytes()
     for do, error, _ in MISTAKES.values():
         try:
             do()
         except error:
             pass
-    assert T.is_grad_enabled() and T._rgrad._live_bytes() == before
+    gc.collect()
+    assert T.is_grad_enabled() and T._rgrad._live_bytes() <= before
