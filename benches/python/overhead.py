@@ -30,7 +30,9 @@ STATEMENTS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--module", default="rgrad")
     parser.add_argument("--rounds", type=int, default=15)
     args = parser.parse_args()
@@ -38,7 +40,15 @@ def main() -> None:
     if hasattr(T, "set_num_threads"):
         T.set_num_threads(1)
     x, y = T.ones(1), T.ones(1)
-    names = {"x": x, "y": y, "a": x.numpy(), "b": y.numpy(), "p": T.ones(1, requires_grad=True), "i": 1, "j": 2}
+    names = {
+        "x": x,
+        "y": y,
+        "a": x.numpy(),
+        "b": y.numpy(),
+        "p": T.ones(1, requires_grad=True),
+        "i": 1,
+        "j": 2,
+    }
     names |= {"add": T.add, "tanh": T.tanh}
     timers = {title: timeit.Timer(s, globals=names) for title, s in STATEMENTS.items()}
     samples: dict[str, list[float]] = {title: [] for title in timers}

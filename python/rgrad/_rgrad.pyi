@@ -322,6 +322,14 @@ class Tensor:
         keepdims: _bool = False,
     ) -> Tensor:
         """Index of the least element, along a dimension or of the flattened tensor."""
+    def as_strided(
+        self,
+        /,
+        size: Sequence[SupportsIndex],
+        stride: _int | Sequence[_int],
+        storage_offset: _int | None = None,
+    ) -> Tensor:
+        """Any sizes and strides over the tensor's storage, as a view."""
     def asin(self, /) -> Tensor:
         """Inverse sine."""
     def asin_(self, /) -> Self:
@@ -351,13 +359,15 @@ class Tensor:
         inputs: Tensor | Sequence[Tensor] | None = None,
     ) -> None:
         """Adds the gradients of this tensor to the leaves that it depends on."""
+    def bernoulli_(self, /, p: _Number = 0.5, *, generator: Generator | None = None) -> Self:
+        """Fills the tensor with 1 (with probability p) and 0."""
     def bfloat16(self, /) -> Tensor:
         """In bfloat16."""
     def bmm(self, /, mat2: Tensor) -> Tensor:
         """Products of two batches of matrices."""
     def bool(self, /) -> Tensor:
         """In bool."""
-    def broadcast_to(self, /, size: Sequence[SupportsIndex]) -> Tensor:
+    def broadcast_to(self, /, *size: Sequence[SupportsIndex]) -> Tensor:
         """As `expand`."""
     def byte(self, /) -> Tensor:
         """In uint8."""
@@ -383,8 +393,12 @@ class Tensor:
         """As `clamp`, in place."""
     def clamp_max(self, /, max: _Operand) -> Tensor:
         """Limits elements from above."""
+    def clamp_max_(self, /, max: _Number) -> Self:
+        """As `clamp_max`, in place."""
     def clamp_min(self, /, min: _Operand) -> Tensor:
         """Limits elements from below."""
+    def clamp_min_(self, /, min: _Number) -> Self:
+        """As `clamp_min`, in place."""
     def clip(
         self,
         /,
@@ -422,6 +436,8 @@ class Tensor:
         axis: SupportsIndex | None = None,
     ) -> Tensor:
         """Running product along a dimension."""
+    def cumprod_(self, /, dim: SupportsIndex, *, dtype: _dtype | None = None) -> Self:
+        """As `cumprod`, in place."""
     def cumsum(
         self,
         /,
@@ -431,6 +447,8 @@ class Tensor:
         axis: SupportsIndex | None = None,
     ) -> Tensor:
         """Running sum along a dimension."""
+    def cumsum_(self, /, dim: SupportsIndex, *, dtype: _dtype | None = None) -> Self:
+        """As `cumsum`, in place."""
     @property
     def data(self) -> Tensor:
         """The memory alone, with a version counter of its own: a backward pass does not see writes …"""
@@ -581,6 +599,12 @@ class Tensor:
         """Whether the dtype is complex: never."""
     def is_contiguous(self, /, memory_format: Any = None) -> _bool:
         """Whether elements lie in row-major order without gaps."""
+    @property
+    def is_cpu(self) -> _bool:
+        """Whether the tensor is on the CPU: always."""
+    @property
+    def is_cuda(self) -> _bool:
+        """Whether the tensor is on a GPU: never."""
     def is_floating_point(self, /) -> _bool:
         """Whether the dtype is floating point."""
     def is_inference(self, /) -> _bool:
@@ -907,6 +931,17 @@ class Tensor:
         reduce: Literal["sum", "prod", "mean", "amax", "amin", "add", "multiply"] | None = None,
     ) -> Tensor:
         """The tensor with src (a tensor or a number) put at index along a dimension."""
+    def scatter_(
+        self,
+        /,
+        dim: SupportsIndex,
+        index: Tensor,
+        src: _Operand | None = None,
+        *,
+        value: _Number | None = None,
+        reduce: Literal["sum", "prod", "mean", "amax", "amin", "add", "multiply"] | None = None,
+    ) -> Self:
+        """As `scatter`, in place."""
     def scatter_add(self, /, dim: SupportsIndex, index: Tensor, src: Tensor) -> Tensor:
         """The tensor with src added at index along a dimension."""
     def scatter_add_(self, /, dim: SupportsIndex, index: Tensor, src: Tensor) -> Self:
@@ -1059,8 +1094,12 @@ class Tensor:
         """Two dimensions exchanged, as a view."""
     def tril(self, /, diagonal: _int = 0) -> Tensor:
         """Lower triangle of the last two dimensions."""
+    def tril_(self, /, diagonal: _int = 0) -> Self:
+        """As `tril`, in place."""
     def triu(self, /, diagonal: _int = 0) -> Tensor:
         """Upper triangle of the last two dimensions."""
+    def triu_(self, /, diagonal: _int = 0) -> Self:
+        """As `triu`, in place."""
     def true_divide(
         self, /, other: _Operand, *, rounding_mode: Literal["floor", "trunc"] | None = None
     ) -> Tensor:
@@ -1103,6 +1142,15 @@ class Tensor:
 
 class TensorClosedError(ScopeError):
     """A tensor was used after its scope released it."""
+
+class _Capsule:
+    """A DLPack capsule as an object with the protocol, once."""
+    def __dlpack__(self, **_: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[_int, _int]: ...
+    def __init__(self, capsule: Any) -> None:
+        """Initialize self.  See help(type(self)) for accurate signature."""
+    @property
+    def capsule(self) -> Any: ...
 
 @final
 class _SavedTensor:
@@ -1175,6 +1223,9 @@ def _own_like(tensor: Tensor, like: Tensor) -> None:
 
 def _panic_for_test() -> None:
     """Panics inside the core, for the test that a panic arrives as an exception."""
+
+def _philox4x32(counter: Any, key: Any) -> tuple[_int, ...]:
+    """One block of Philox4x32-10, for checks against known answers."""
 
 def _rebuild(array: np.ndarray[Any, Any], dtype: _dtype, requires_grad: _bool) -> Tensor:
     """Makes a tensor from its pickled parts."""
@@ -1329,6 +1380,15 @@ def argmin(
 ) -> Tensor:
     """Index of the least element, along a dimension or of the flattened tensor."""
 
+def as_strided(
+    self: Tensor,
+    /,
+    size: Sequence[SupportsIndex],
+    stride: _int | Sequence[_int],
+    storage_offset: _int | None = None,
+) -> Tensor:
+    """Any sizes and strides over the tensor's storage, as a view."""
+
 def as_tensor(data: Any, dtype: _dtype | None = None, device: _Device | None = None) -> Tensor:
     """A tensor of `data`, sharing its memory where dtype and device allow it."""
 
@@ -1366,7 +1426,7 @@ def bmm(self: Tensor, /, mat2: Tensor) -> Tensor:
 def broadcast_tensors(*tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Views of tensors broadcast to their common shape."""
 
-def broadcast_to(self: Tensor, /, size: Sequence[SupportsIndex]) -> Tensor:
+def broadcast_to(self: Tensor, /, *size: Sequence[SupportsIndex]) -> Tensor:
     """As `expand`."""
 
 def can_cast(from_: _dtype, to: _dtype) -> _bool:
@@ -1484,6 +1544,9 @@ def divide(
 
 def dot(self: Tensor, /, tensor: Tensor) -> Tensor:
     """Inner product of two vectors."""
+
+def dropout(input: Tensor, p: _Number = 0.5, training: _bool = True, inplace: _bool = False) -> Tensor:
+    """Zeroes elements with probability p while training, and scales the others by 1/(1 - p)."""
 
 def elu(self: Tensor, /, alpha: _Number = 1.0, inplace: _bool = False) -> Tensor:
     """`alpha·(e^x - 1)` where negative, else `x`."""
@@ -1919,8 +1982,8 @@ def outer(self: Tensor, /, vec2: Tensor) -> Tensor:
 def permute(self: Tensor, /, *args: Any, dims: _Dims | None = None) -> Tensor:
     """Dimensions reordered, as a view."""
 
-def pow(self: Tensor, /, other: _Operand) -> Tensor:
-    """Power, `x^y`."""
+def pow(input: Tensor, exponent: _Operand) -> Tensor:
+    """Power; either argument may be a number."""
 
 def prod(
     self: Tensor,
@@ -2011,8 +2074,8 @@ def relu(self: Tensor, /) -> Tensor:
 def relu_(self: Tensor, /) -> Tensor:
     """As `relu`, in place."""
 
-def remainder(self: Tensor, /, other: _Operand) -> Tensor:
-    """Remainder with the sign of the divisor."""
+def remainder(input: Tensor, other: _Operand) -> Tensor:
+    """Remainder with the sign of the divisor; either argument may be a number."""
 
 def reset_peak_memory() -> None: ...
 def reshape(self: Tensor, /, *shape: Sequence[SupportsIndex]) -> Tensor:
@@ -2282,6 +2345,7 @@ __all__ = [
     "dtype",
     "Size",
     "device",
+    "_Capsule",
     "Tensor",
     "add",
     "sub",
@@ -2368,8 +2432,8 @@ __all__ = [
     "is_complex",
     "relu_",
     "clamp_",
-    "threshold",
     "detach",
+    "as_strided",
     "neg",
     "exp",
     "exp2",
@@ -2450,6 +2514,8 @@ __all__ = [
     "less",
     "less_equal",
     "not_equal",
+    "pow",
+    "remainder",
     "tensor",
     "from_numpy",
     "as_tensor",
@@ -2512,6 +2578,7 @@ __all__ = [
     "get_rng_state",
     "set_rng_state",
     "initial_seed",
+    "_philox4x32",
     "cat",
     "concat",
     "concatenate",
@@ -2523,6 +2590,7 @@ __all__ = [
     "cross_entropy",
     "mse_loss",
     "l1_loss",
+    "dropout",
     "inf",
     "nan",
     "pi",

@@ -2,6 +2,7 @@
 
 use crate::graph::{Tensor, mode};
 use crate::{Result, ops};
+use parking_lot::{ReentrantMutex, ReentrantMutexGuard};
 
 /// Whether nobody but the caller can see the tensor's memory.
 fn is_ours(t: &Tensor) -> bool {
@@ -52,6 +53,13 @@ fn in_layout(leaf: &Tensor, g: Tensor) -> Result<Tensor> {
     }
 }
 
+/// Threads that accumulate into one leaf take turns. A lock by leaf would cost every tensor its size; a few shared
+/// ones do. Re-entrant, because dropping an old gradient may run a user's code.
+fn turn(leaf: &Tensor) -> ReentrantMutexGuard<'static, ()> {
+    static TURNS: [ReentrantMutex<()>; 64] = [const { ReentrantMutex::new(()) }; 64];
+    TURNS[(leaf.id() >> 6) % TURNS.len()].lock()
+}
+
 /// Adds a gradient to that of a leaf, or of a value that keeps its gradient. Returns whether it did: a leaf that no
 /// longer requires gradients, or was released, takes none.
 pub(super) fn into_leaf(leaf: &Tensor, g: Tensor, create_graph: bool, value: bool) -> Result<bool> {
@@ -59,6 +67,7 @@ pub(super) fn into_leaf(leaf: &Tensor, g: Tensor, create_graph: bool, value: boo
         return Ok(false);
     }
     let owner = leaf.scope();
+    let _turn = turn(leaf);
     match leaf.grad() {
         Some(old) if !create_graph && old.dual().is_none() => {
             // The user's object goes on being the gradient.

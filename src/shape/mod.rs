@@ -147,7 +147,7 @@ pub fn slice(
     stop: Option<isize>,
     step: isize,
 ) -> Result<(usize, usize, isize)> {
-    ensure!(step != 0, Value, "slice", "the step of a slice cannot be zero");
+    ensure!(step != 0, Value, "slice", "the step of a slice cannot be zero, got 0");
     let n = size as isize;
     let clip =
         |v: isize, low: isize, high: isize| (if v < 0 { v.saturating_add(n) } else { v }).clamp(low, high);

@@ -33,7 +33,7 @@ _PARAMETERS = {
     "Sequence[Tensor | None]": "cotangents",
     "SupportsIndex": "protocol dim dim0 dim1 dim2 axis axis0 axis1 start_dim end_dim",
     "_Dims": "source destination dims shifts",
-    "_int": "length n m steps chunks diagonal offset level count seed ignore_index _stacklevel correction "
+    "_int": "storage_offset length n m steps chunks diagonal offset level count seed ignore_index _stacklevel correction "
     "num_classes groups padding_idx",
     "_bool": "keepdim keepdims requires_grad pin_memory inplace accumulate retain_graph create_graph allow_unused on "
     "is_output sparse_grad as_tuple copy force non_blocking _share unbiased materialize largest sorted stable "
@@ -55,7 +55,7 @@ _PARAMETERS = {
     "_int | Sequence[_int]": "kernel_size stride padding dilation split_size output_size",
     "Callable[..., Any]": "hook callback",
     "Any": "data obj array ext_tensor buffer memo memory_format layout out size_average stream max_version dl_device "
-    "args ufunc method kwargs spec node state",
+    "args ufunc method kwargs spec node state capsule counter key _",
 }
 PARAMETERS = {name: kind for kind, names in _PARAMETERS.items() for name in names.split()}
 
@@ -188,8 +188,9 @@ PROPERTIES = {
     "str | None": "name",
     "_int | None": "index",
     "_int": "id itemsize nbytes ndim output_nr _version _saved_bytes _sequence_nr",
-    "_bool": "is_closed is_complex is_floating_point is_leaf is_open is_signed requires_grad retains_grad",
+    "_bool": "is_closed is_cpu is_cuda is_complex is_floating_point is_leaf is_open is_signed requires_grad retains_grad",
     "dict[Any, Any]": "metadata",
+    "Any": "capsule",
     "tuple[tuple[Node | None, _int], ...]": "next_functions",
     "list[tuple[list[_int], str]]": "_outputs",
     "_Scope | None": "parent",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from .._rgrad import Tensor, where
+from .._rgrad import ShapeError, Tensor, where
 
 __all__ = ["embedding", "layer_norm"]
-
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
@@ -33,7 +32,10 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     """
     if weight.ndim != 2:
         raise ValueError(f"embedding needs a weight of two axes, got shape {tuple(weight.shape)}")
-    rows = weight[input]
+    try:
+        rows = weight[input]
+    except IndexError as e:
+        raise IndexError(f"[embedding] {e}") from None
     if padding_idx is None:
         return rows
     n = weight.shape[0]
@@ -71,7 +73,9 @@ def layer_norm(
     """
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not shape or tuple(input.shape[input.ndim - len(shape) :]) != shape or input.ndim < len(shape):
-        raise ValueError(f"layer_norm needs an input that ends in the axes {shape}, got {tuple(input.shape)}")
+        raise ShapeError(
+            f"[layer_norm] needs an input that ends in the axes {shape}, got {tuple(input.shape)}"
+        )
     axes = tuple(range(input.ndim - len(shape), input.ndim))
     centred = input - input.mean(axes, keepdim=True)
     out = centred * ((centred * centred).mean(axes, keepdim=True) + eps).rsqrt()

@@ -8,8 +8,8 @@ from .. import _rgrad
 from . import _composite
 
 if TYPE_CHECKING:
-    from .._rgrad import *
-    from ._composite import *
+    from .._rgrad import *  # noqa: F403
+    from ._composite import *  # noqa: F403
 
 # The catalogue is spelled out, so that a name the core lacks is seen by the tests and not served by chance.
 _NAMES = [
@@ -114,5 +114,5 @@ _NAMES = [
 
 _FOUND = {name: getattr(_rgrad, name) for name in _NAMES if hasattr(_rgrad, name)}
 _FOUND.update({name: getattr(_composite, name) for name in _composite.__all__})
-__all__ = [*_FOUND]
+__all__ = [*_FOUND]  # noqa: PLE0604
 globals().update(_FOUND)
