@@ -27,10 +27,8 @@ pub(super) fn own(t: &Tensor, create_graph: bool) -> Result<Tensor> {
         t.is_unique() && t.array().is_ok_and(|a| a.storage().refs() == 2 && !a.layout().may_overlap());
     if alone {
         let extra = t.scope().is_none();
-        if extra {
-            if let Some(s) = crate::scope::current() {
-                t.move_to_scope(Some(&s))?;
-            }
+        if extra && let Some(s) = crate::scope::current() {
+            t.move_to_scope(Some(&s))?;
         }
         return Ok(t.clone());
     }

@@ -63,7 +63,7 @@ impl Watch {
     #[inline]
     fn tick(&mut self) -> Result<()> {
         self.count += 1;
-        if self.count % 16 == 0 { self.look() } else { Ok(()) }
+        if self.count.is_multiple_of(16) { self.look() } else { Ok(()) }
     }
 
     #[cold]
@@ -83,7 +83,8 @@ impl Watch {
 /// # Errors
 /// As [`run`].
 pub fn backward(root: &Tensor) -> Result<()> {
-    run(&[root.clone()], &[None], &[], &Options { accumulate: true, ..Options::default() }).map(|_| ())
+    run(std::slice::from_ref(root), &[None], &[], &Options { accumulate: true, ..Options::default() })
+        .map(|_| ())
 }
 
 /// Gradients of `outputs`, whose cotangents are 1, with respect to `inputs`.
@@ -298,23 +299,24 @@ impl Pass<'_> {
         let hooks = if node.has_hooks() { node.hooks() } else { None };
         if let Some(h) = &hooks {
             for (_, nr, f) in &h.tensor {
-                if let Some(Some(g)) = grads.get(*nr as usize) {
-                    if let Some(new) = f(g)? {
-                        check_hook(&new, &node.outputs[*nr as usize])?;
-                        grads[*nr as usize] = Some(new);
-                    }
+                if let Some(Some(g)) = grads.get(*nr as usize)
+                    && let Some(new) = f(g)?
+                {
+                    check_hook(&new, &node.outputs[*nr as usize])?;
+                    grads[*nr as usize] = Some(new);
                 }
             }
         }
         for &(input, nr) in &task.captures {
             sinks.captured[input as usize] = grads.get(nr as usize).cloned().flatten();
         }
-        if let Some(h) = &hooks {
-            if self.options.accumulate && self.inputs.is_empty() {
-                for (nr, weak) in &h.retain {
-                    if let (Some(t), Some(Some(g))) = (weak.upgrade(), grads.get(*nr as usize)) {
-                        into_leaf(&t, g.clone(), self.options.create_graph, true)?;
-                    }
+        if let Some(h) = &hooks
+            && self.options.accumulate
+            && self.inputs.is_empty()
+        {
+            for (nr, weak) in &h.retain {
+                if let (Some(t), Some(Some(g))) = (weak.upgrade(), grads.get(*nr as usize)) {
+                    into_leaf(&t, g.clone(), self.options.create_graph, true)?;
                 }
             }
         }
@@ -392,17 +394,17 @@ impl Pass<'_> {
             if fixed.is_some() {
                 *g = fixed;
             }
-            if detect_anomaly() {
-                if let Some(t) = g {
-                    let nan = ops::any(&ops::isnan(&*t)?, &[], false)?.array()?.item()?.as_bool();
-                    ensure!(
-                        !nan,
-                        Graph,
-                        "backward",
-                        "Function '{}' returned nan values in its {i}th output",
-                        node.name()
-                    );
-                }
+            if detect_anomaly()
+                && let Some(t) = g
+            {
+                let nan = ops::any(&ops::isnan(&*t)?, &[], false)?.array()?.item()?.as_bool();
+                ensure!(
+                    !nan,
+                    Graph,
+                    "backward",
+                    "Function '{}' returned nan values in its {i}th output",
+                    node.name()
+                );
             }
         }
         Ok(())

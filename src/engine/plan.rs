@@ -74,18 +74,18 @@ impl<'g> Plan<'g> {
             (id, id == next)
         };
         for e in roots {
-            if let Edge::Node(n, _) = e {
-                if visit(n, &mut found, &mut index).1 {
-                    stack.push(n);
-                }
+            if let Edge::Node(n, _) = e
+                && visit(n, &mut found, &mut index).1
+            {
+                stack.push(n);
             }
         }
         while let Some(n) = stack.pop() {
             for e in &n.edges {
-                if let Edge::Node(m, _) = e {
-                    if visit(m, &mut found, &mut index).1 {
-                        stack.push(m);
-                    }
+                if let Edge::Node(m, _) = e
+                    && visit(m, &mut found, &mut index).1
+                {
+                    stack.push(m);
                 }
             }
         }
@@ -194,11 +194,11 @@ impl<'g> Plan<'g> {
             }
         }
         for e in roots {
-            if let Edge::Leaf(t) = e {
-                if all || leaf_wanted.contains_key(&t.id()) {
-                    let l = self.leaf(t);
-                    self.leaves[l as usize].contributions += 1;
-                }
+            if let Edge::Leaf(t) = e
+                && (all || leaf_wanted.contains_key(&t.id()))
+            {
+                let l = self.leaf(t);
+                self.leaves[l as usize].contributions += 1;
             }
         }
         for &id in &order {

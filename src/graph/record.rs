@@ -33,7 +33,7 @@ impl Tensor {
         }
         let Data::Open(a) = &s.data else {
             drop(s);
-            return Err(self.array().err().expect("the data is closed"));
+            return Err(self.array().expect_err("the data is closed"));
         };
         let array = a.clone();
         let edge = match &s.edge {

@@ -665,10 +665,8 @@ pub fn apply_inplace(row: &'static Row, target: &Tensor, rest: &[Operand<'_>], p
         // What a derivative needs of the old value is copied before it is written over.
         let needs_old =
             p.got.iter().flatten().zip(row.derivatives).any(|(g, d)| g.edge.is_some() && d.mentions & 1 != 0);
-        if needs_old {
-            if let Some(g) = &mut p.got[0] {
-                g.array = array.copied()?;
-            }
+        if needs_old && let Some(g) = &mut p.got[0] {
+            g.array = array.copied()?;
         }
     }
     for g in p.got.iter_mut().flatten().skip(1) {

@@ -226,10 +226,10 @@ impl<R: Rule> Op for Recorded<R> {
         let grads: SmallVec<[Option<Expr<'_>>; 2]> =
             step.grads.iter().map(|g| g.as_ref().map(|g| cx.tensor(g.clone()))).collect();
         for (i, slot) in out.iter_mut().enumerate() {
-            if step.needed[i] {
-                if let Some(e) = self.rule.vjp(i, &grads, &ins, &outs) {
-                    *slot = Some(cx.finish(e, &self.dims[i], step.node.outputs[0].dtype)?);
-                }
+            if step.needed[i]
+                && let Some(e) = self.rule.vjp(i, &grads, &ins, &outs)
+            {
+                *slot = Some(cx.finish(e, &self.dims[i], step.node.outputs[0].dtype)?);
             }
         }
         Ok(out)

@@ -194,13 +194,13 @@ pub fn dtype_of(o: &Bound<'_, PyAny>) -> PyResult<DType> {
     }
     let py = o.py();
     if let Ok(t) = o.cast::<PyType>() {
-        if t.is(&py.get_type::<PyFloat>()) {
+        if t.is(py.get_type::<PyFloat>()) {
             return Ok(DType::F64);
         }
-        if t.is(&py.get_type::<PyInt>()) {
+        if t.is(py.get_type::<PyInt>()) {
             return Ok(DType::I64);
         }
-        if t.is(&py.get_type::<PyBool>()) {
+        if t.is(py.get_type::<PyBool>()) {
             return Ok(DType::Bool);
         }
     }
@@ -456,24 +456,24 @@ fn read_nested(o: &Bound<'_, PyAny>, depth: usize, n: &mut Nested) -> PyResult<(
         fix_depth(n, depth, None)?;
         return leaf(n, s, None);
     }
-    if o.cast::<PyString>().is_err() {
-        if let Ok(s) = o.cast::<PySequence>() {
-            let len = s.len()?;
-            fix_depth(n, depth, Some(len))?;
-            if n.dims.get(depth) != Some(&len) {
-                return Err(PyValueError::new_err(format!(
-                    "[tensor] expected sequence of length {} at dim {depth} (got {len})",
-                    n.dims.get(depth).copied().unwrap_or(0)
-                )));
-            }
-            if depth > 64 {
-                return Err(PyValueError::new_err("[tensor] the list is nested more than 64 deep"));
-            }
-            for v in s.try_iter()? {
-                read_nested(&v?, depth + 1, n)?;
-            }
-            return Ok(());
+    if o.cast::<PyString>().is_err()
+        && let Ok(s) = o.cast::<PySequence>()
+    {
+        let len = s.len()?;
+        fix_depth(n, depth, Some(len))?;
+        if n.dims.get(depth) != Some(&len) {
+            return Err(PyValueError::new_err(format!(
+                "[tensor] expected sequence of length {} at dim {depth} (got {len})",
+                n.dims.get(depth).copied().unwrap_or(0)
+            )));
         }
+        if depth > 64 {
+            return Err(PyValueError::new_err("[tensor] the list is nested more than 64 deep"));
+        }
+        for v in s.try_iter()? {
+            read_nested(&v?, depth + 1, n)?;
+        }
+        return Ok(());
     }
     Err(PyTypeError::new_err(format!(
         "[tensor] a tensor is made of numbers, sequences of them, tensors or NumPy arrays, not of {}",

@@ -175,10 +175,10 @@ fn gradients(r: &Bound<'_, PyAny>, n: usize, what: &str) -> PyResult<Option<Vec<
     if r.is_none() {
         return Ok(None);
     }
-    if let Some(t) = tensor_of(r) {
-        if n == 1 {
-            return Ok(Some(vec![Some(t.clone())]));
-        }
+    if let Some(t) = tensor_of(r)
+        && n == 1
+    {
+        return Ok(Some(vec![Some(t.clone())]));
     }
     let mut out = Vec::new();
     for g in r

@@ -206,11 +206,11 @@ fn rename(e: crate::Error, i: isize, dim: usize, t: &Tensor) -> crate::Error {
 impl PyTensor {
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
         let t = &self.inner;
-        if let Ok(i) = index.cast_exact::<PyInt>() {
-            if let Ok(i) = i.extract::<isize>() {
-                let r = call(py, || ops::select(t, 0, i).map_err(|e| rename(e, i, 0, t)))?;
-                return fresh(py, r);
-            }
+        if let Ok(i) = index.cast_exact::<PyInt>()
+            && let Ok(i) = i.extract::<isize>()
+        {
+            let r = call(py, || ops::select(t, 0, i).map_err(|e| rename(e, i, 0, t)))?;
+            return fresh(py, r);
         }
         let parts = parts(index)?;
         let r = heavy(py, t.numel(), || {

@@ -95,7 +95,7 @@ fn share(o: &Bound<'_, PyAny>) -> PyResult<(Tensor, bool)> {
         let p = a.as_array_ptr();
         ((*p).fields.data.cast::<u8>(), (*p).fields.flags)
     };
-    if (data as usize) % (size as usize) != 0 {
+    if !(data as usize).is_multiple_of(size as usize) {
         return Err(PyValueError::new_err("the numpy array is not aligned; copy it first"));
     }
     let writable = flags & NPY_ARRAY_WRITEABLE != 0;

@@ -120,7 +120,7 @@ pub fn infer_reshape(want: &[isize], numel: usize) -> Result<Dims> {
     }
     let mut out: Dims = want.iter().map(|&d| d.max(0) as usize).collect();
     match hole {
-        Some(i) if known != 0 && numel % known == 0 => out[i] = numel / known,
+        Some(i) if known != 0 && numel.is_multiple_of(known) => out[i] = numel / known,
         Some(_) if known == 0 && numel == 0 => {
             bail!(Value, "", "cannot infer the size of -1 in shape {want:?} for a tensor of 0 elements")
         }

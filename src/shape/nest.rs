@@ -51,14 +51,14 @@ impl<const N: usize> Nest<N> {
     }
 
     fn push(&mut self, d: usize, s: [isize; N]) {
-        if let Some(last) = self.dims.last_mut() {
-            if (0..N).all(|k| self.strides[k][self.strides[k].len() - 1] == s[k] * d as isize) {
-                *last *= d;
-                for (v, s) in self.strides.iter_mut().zip(s) {
-                    *v.last_mut().expect("as long as dims") = s;
-                }
-                return;
+        if let Some(last) = self.dims.last_mut()
+            && (0..N).all(|k| self.strides[k][self.strides[k].len() - 1] == s[k] * d as isize)
+        {
+            *last *= d;
+            for (v, s) in self.strides.iter_mut().zip(s) {
+                *v.last_mut().expect("as long as dims") = s;
             }
+            return;
         }
         self.dims.push(d);
         for (v, s) in self.strides.iter_mut().zip(s) {

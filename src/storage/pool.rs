@@ -245,15 +245,15 @@ pub(super) unsafe fn free(block: NonNull<u8>, class: u32, bytes: usize) {
         if kept == Ok(true) {
             return;
         }
-    } else if SHARED_HELD.load(Relaxed) + size as i64 <= SHARED_BYTES {
-        if let Ok(mut lists) = SHARED.try_lock() {
-            if lists.len() <= c {
-                lists.resize(c + 1, Vec::new());
-            }
-            lists[c].push(block.as_ptr() as usize);
-            SHARED_HELD.fetch_add(size as i64, Relaxed);
-            return;
+    } else if SHARED_HELD.load(Relaxed) + size as i64 <= SHARED_BYTES
+        && let Ok(mut lists) = SHARED.try_lock()
+    {
+        if lists.len() <= c {
+            lists.resize(c + 1, Vec::new());
         }
+        lists[c].push(block.as_ptr() as usize);
+        SHARED_HELD.fetch_add(size as i64, Relaxed);
+        return;
     }
     // SAFETY: the caller gives the block up.
     unsafe { give_back(block.as_ptr(), class) };

@@ -31,9 +31,9 @@ fn check_order(name: &str, f: &dyn Fn(&[Tensor]) -> Tensor, xs: &[(Vec<f64>, Vec
     let directions: Vec<Vec<f64>> =
         xs.iter().map(|(v, _)| (0..v.len()).map(|i| 0.4 + 0.25 * (i % 3) as f64).collect()).collect();
     let options = engine::Options { allow_unused: true, retain_graph: true, ..Default::default() };
-    let fused = engine::run(&[y.clone()], &[Some(u.clone())], &leaves, &options).unwrap();
+    let fused = engine::run(std::slice::from_ref(&y), &[Some(u.clone())], &leaves, &options).unwrap();
     let recorded = engine::run(
-        &[y.clone()],
+        std::slice::from_ref(&y),
         &[Some(u.clone())],
         &leaves,
         &engine::Options { create_graph: true, ..options },
@@ -249,7 +249,10 @@ fn masked_cotangents_stay_masked() {
     let y = ops::sqrt(&x).unwrap();
     let keep = ops::gt(&x, 1.0).unwrap();
     let z = ops::sum(&ops::where_(&keep, &y, 0.0).unwrap(), &[], false, None).unwrap();
-    assert_eq!(values(&engine::grad(&[z.clone()], &[x.clone()], true).unwrap()[0]), [0.0, 0.25]);
+    assert_eq!(
+        values(&engine::grad(std::slice::from_ref(&z), std::slice::from_ref(&x), true).unwrap()[0]),
+        [0.0, 0.25]
+    );
     assert_eq!(values(&engine::grad(&[z], &[x], false).unwrap()[0]), [0.0, 0.25]);
 }
 

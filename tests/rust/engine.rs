@@ -82,7 +82,7 @@ fn third_derivatives() {
     let x = leaf(&[1.5]);
     let mut y = total(&ops::pow(&x, 4.0).unwrap());
     for want in [4.0 * 1.5f64.powi(3), 12.0 * 1.5f64.powi(2), 24.0 * 1.5] {
-        y = total(&engine::grad(&[y], &[x.clone()], true).unwrap()[0]);
+        y = total(&engine::grad(&[y], std::slice::from_ref(&x), true).unwrap()[0]);
         assert!((values(&y)[0] - want).abs() < 1e-12);
     }
 }
@@ -104,7 +104,7 @@ fn hooks_run_in_order_and_replace_gradients() {
     .unwrap();
     let z = total(&y);
     let keep = engine::Options { retain_graph: true, accumulate: true, ..Default::default() };
-    engine::run(&[z.clone()], &[None], &[], &keep).unwrap();
+    engine::run(std::slice::from_ref(&z), &[None], &[], &keep).unwrap();
     assert_eq!((values(&y.grad().unwrap()), values(&x.grad().unwrap())), (vec![3.0; 2], vec![9.0; 2]));
     y.remove_hook(second);
     x.set_grad(None);
@@ -181,7 +181,8 @@ fn threads_may_run_passes_over_shared_parameters() {
         for _ in 0..4 {
             s.spawn(|| {
                 for _ in 0..200 {
-                    engine::grad(&[total(&ops::mul(&w, &w).unwrap())], &[w.clone()], false).unwrap();
+                    engine::grad(&[total(&ops::mul(&w, &w).unwrap())], std::slice::from_ref(&w), false)
+                        .unwrap();
                 }
             });
         }
@@ -218,7 +219,7 @@ fn users_record_operations_of_their_own_and_differentiate_them_twice() {
     let edges = smallvec::SmallVec::from_iter([i.edge]);
     let y = graph::attach(|| Cube(x.clone()), edges, smallvec::smallvec![out], |_| true).swap_remove(0);
     assert_eq!(y.grad_fn().unwrap().0.name(), "CubeBackward0");
-    let g = &engine::grad(&[total(&y)], &[x.clone()], true).unwrap()[0];
+    let g = &engine::grad(&[total(&y)], std::slice::from_ref(&x), true).unwrap()[0];
     let gg = &engine::grad(&[total(g)], &[x], false).unwrap()[0];
     assert_eq!((values(g), values(gg)), (vec![12.0], vec![12.0]));
     assert!(matches!(y.edge(), Edge::Node(..)));

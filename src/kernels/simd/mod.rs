@@ -60,7 +60,7 @@ pub fn tier() -> Tier {
             Ok("avx2") => Tier::Avx2,
             _ => Tier::Avx512,
         };
-        available().iter().copied().filter(|&t| t <= wanted).next_back().unwrap_or(Tier::Baseline)
+        available().iter().copied().rfind(|&t| t <= wanted).unwrap_or(Tier::Baseline)
     })
 }
 
