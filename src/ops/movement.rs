@@ -206,7 +206,7 @@ impl<'c> Expr<'c> {
         let n = self.ndim();
         self.map(|t| transpose(t, n - 2, n - 1))
     }
-    /// As [`slice`].
+    /// As [`slice()`].
     pub fn slice(self, dim: usize, start: usize, len: usize, step: isize) -> Self {
         self.map(|t| slice_rule::op(t, dim, start, len, step))
     }
