@@ -203,6 +203,7 @@ SPECIAL_PROPERTIES = {("Node", "variable"): "Tensor", ("_Scope", "name"): "str"}
 OWN_SPECIAL = {
     "__array__",
     "__array_ufunc__",
+    "__reversed__",
     "__dlpack__",
     "__dlpack_device__",
     "__copy__",
